@@ -1,5 +1,5 @@
-// Generation reads every earlier token again and again. A cache keeps their keys and values in the layout
-// the kernels read, so that a step costs one pass over memory. Here: a prompt at once, then token by token,
+// Generation needs the keys and values of all earlier tokens at each step. A cache stores them in the layout
+// that the kernels read, so that a step is one pass over memory. Here: a prompt at once, then token by token,
 // with rejected guesses removed; the same bits as one call over all tokens.
 #include <algorithm>
 #include <cmath>

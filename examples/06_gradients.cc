@@ -1,4 +1,4 @@
-// Training asks the other way round: how should q, k and v change so that a loss goes down? A forward call
+// Training asks the reverse question: how should q, k and v change so that a loss decreases? A forward call
 // keeps only its output and log-sum-exp; the backward call recomputes the rest. Here: words learn to attend
 // to given words, by gradient descent.
 #include <cstdio>

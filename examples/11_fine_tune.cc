@@ -1,4 +1,4 @@
-// Teach a model a new kind of text: an adapter is trained beside its matrices, with less than 2 % as many parameters.
+// Adapt a model to a new kind of text: an adapter with less than 2 % as many parameters is trained next to its matrices.
 //
 //   example_11_fine_tune [models/headlight-en] [text.txt] [runs/mine]
 #include <cstdio>

@@ -1,5 +1,5 @@
-// The course of docs/learn in plain C++, without the library: each chapter is one function of a few lines, written to be
-// read. Every number that it prints is in the course too.
+// The course of docs/learn in plain C++, without the library: each chapter is one function of a few lines. The course
+// shows every number that this program prints.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -71,7 +71,7 @@ Vector attend_scaled(Vector query, const Matrix& keys, const Matrix& values) {
 
 // [places]
 Vector place(int p) { return {std::sin(p), std::cos(p)}; }
-// dot(place(1), place(2)) == dot(place(101), place(102)) == cos(1), but for rounding
+// dot(place(1), place(2)) == dot(place(101), place(102)) == cos(1), up to rounding
 // [/places]
 
 // [causal]

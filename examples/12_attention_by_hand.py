@@ -56,7 +56,7 @@ def attend_scaled(query, keys, values):
 # [places]
 def place(p):
     return [sin(p), cos(p)]
-# dot(place(1), place(2)) == dot(place(101), place(102)) == cos(1), but for rounding
+# dot(place(1), place(2)) == dot(place(101), place(102)) == cos(1), up to rounding
 # [/places]
 
 

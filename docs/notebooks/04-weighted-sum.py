@@ -24,4 +24,4 @@ run = headlight.load("en").attend("The cat sat on the mat.")
 reads = run.weights[2, 1] @ run.values(2, 1)
 print(reads.shape, "one vector for each token")
 # %% [markdown]
-# **Try:** give `headlight.attention` a `mask` that hides *journey* from everybody.
+# **Try:** give `headlight.attention` a `mask` that hides *journey* from all words.

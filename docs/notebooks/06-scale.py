@@ -22,7 +22,7 @@ for d, (without, with_scale) in table.items():
 assert abs(table[4][0] - 0.68) < 0.05 and table[256][0] < 0.12
 assert all(abs(with_scale - 0.89) < 0.03 for _, with_scale in table.values())
 # %% [markdown]
-# `scale=None` is 1/√d, as in nearly every model. A head of the model, with its own division taken back:
+# `scale=None` is 1/√d, as in nearly every model. A head of the model, with its division undone:
 # %%
 run = headlight.load("en").attend("The cat sat on the mat.")
 steps = run.explain("sat", "cat", layer=0, head=3)

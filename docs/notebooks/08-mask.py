@@ -18,7 +18,7 @@ for options in ({"window": 2}, {"prefix": 3}, {"mask": np.arange(6) != 1}):
     print(options if "mask" not in options else {"mask": "everything but journey"})
     print(seen.astype(int))
 # %% [markdown]
-# Because of the mask, the beginning of a text does not change when the text goes on:
+# Because of the mask, the beginning of a text does not change when the text continues:
 # %%
 model = headlight.load("en")
 short, long = model.attend("The cat sat"), model.attend("The cat sat on the mat.")

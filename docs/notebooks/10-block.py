@@ -23,7 +23,7 @@ for layer, state in states.items():
     change = "" if layer == 0 else f", block {layer - 1} changed it by {np.linalg.norm(state - states[layer - 1], axis=1).mean():.1f}"
     print(f"before block {layer}: length {np.linalg.norm(state, axis=1).mean():.1f}{change}")
 # %% [markdown]
-# The stream is all that blocks know of each other. Put that of one text into the run of another, and the predictions are those of the first:
+# Blocks exchange data only through the stream. Insert the stream of one text into the run of another, and the predictions are those of the first:
 # %%
 patch = headlight.Intervention(residual=lambda event, x: states[3] if event.layer == 3 else None)
 patched = model.attend("The dog ran to the car.", intervene=patch)

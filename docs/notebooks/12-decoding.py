@@ -28,7 +28,7 @@ assert max(texts, key=texts.get) == "la chatte"
 translator = headlight.load("en-fr")
 print(translator.translate("The cat is tired.", beams=1).text, "/", translator.translate("The cat is tired.", beams=4).text)
 # %% [markdown]
-# A cache of your own, one token at a time, has the bits of the whole:
+# A `KvCache` that is filled token by token gives the bits of one call over all tokens:
 # %%
 q, k, v = np.random.default_rng(0).normal(size=(3, 1, 2, 6, 16)).astype(np.float32)
 cache = headlight.KvCache(kv_heads=2, dim=16)

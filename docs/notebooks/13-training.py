@@ -36,7 +36,7 @@ slope = ((headlight.attention(q + nudge, k, v) - headlight.attention(q - nudge, 
 print(slope, dq[1, 2])
 assert np.isclose(slope, dq[1, 2], atol=1e-7)
 # %% [markdown]
-# How good a trained model is shows in its loss on a text:
+# The loss on a text measures how good a trained model is:
 # %%
 print(headlight.load("en").evaluate("Once upon a time there was a little girl. She liked to play in the park."))
 # %% [markdown]

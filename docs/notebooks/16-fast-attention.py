@@ -16,7 +16,7 @@ for score, value in zip(scores, values):
     print(f"largest {largest}, sum {total:.4f}, output so far {out / total:.4f}")
 assert np.isclose(out / total, 21.5470, atol=1e-4)
 # %% [markdown]
-# Output and log-sum-exp of two halves of the keys are all that is needed to get those of the whole. `merge` adds them:
+# The output and log-sum-exp of two halves of the keys determine those of the whole. `merge` combines them:
 # %%
 q, k, v = np.random.default_rng(0).normal(size=(3, 1, 4, 1000, 64)).astype(np.float32)
 near = headlight.attention(q, k[:, :, :600], v[:, :, :600], return_lse=True)

@@ -152,7 +152,7 @@ enum class Pool { mean, max };
 void attention_heat_map(Context& ctx, ConstTensorView q, ConstTensorView k, ConstTensorView lse,
                         const AttentionOptions& options, const WeightSlice& slice, Pool pool, TensorView map);
 
-// Merges attention over other keys into (out, lse). Any order; (0, -inf) changes no bit. Without a Context
+// Merges attention over other keys into (out, lse), in any order; (0, -inf) changes no bit. Without a Context
 // it uses default_context().
 void merge(Context& ctx, TensorView out, TensorView lse, ConstTensorView other_out,
            ConstTensorView other_lse);

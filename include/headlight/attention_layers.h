@@ -99,7 +99,7 @@ struct MultiHeadAttentionConfig {
   [[nodiscard]] Index turned_dim() const { return latent ? latent->turned_dim : head_dim; }
 };
 
-// Arguments of one call, besides its tokens.
+// Arguments of one call, in addition to its tokens.
 struct AttentionCall {
   int layer = -1;                      // its index in this run if layers are shared; -1: that of the config
   std::span<const Index> starts = {};  // of x; empty: one sequence

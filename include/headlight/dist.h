@@ -123,8 +123,8 @@ struct Fact {
 };
 void agree(Group& group, const std::string& who, std::span<const Fact> facts);
 
-// Divides the cores of a machine among its ranks if they may all run on the same ones: a rank then starts as many threads as
-// it has cores. Shares keep sockets together. Ranks that mpirun or Slurm has bound are unchanged.
+// Divides the cores of a machine among its ranks if they may all run on the same cores: each rank then starts as many
+// threads as it has cores. Shares keep sockets together. Ranks that mpirun or Slurm has bound are unchanged.
 void divide_cores(Group& group);
 
 // Runs body(group) as the main function of a rank. An error that all ranks share is printed once and returned as the exit

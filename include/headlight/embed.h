@@ -32,9 +32,9 @@ struct Embeddings {
   std::vector<Index> tokens = {};  // of each text
 };
 
-// Reads modules.json, 1_Pooling/config.json and sentence_bert_config.json (Sentence Transformers) if the model's folder has
-// them. Throws Error{usage} for models that are not encoders, Error{input} for unsupported modules and for texts longer
-// than the context.
+// Reads modules.json, 1_Pooling/config.json and sentence_bert_config.json (Sentence Transformers) if they are in the
+// model's folder. Throws Error{usage} for models that are not encoders, Error{input} for unsupported modules and for texts
+// longer than the context.
 [[nodiscard]] Embeddings embed(Context& ctx, const Model& model, std::span<const std::string> texts,
                                const EmbedOptions& options = {}, const Progress& progress = {});
 

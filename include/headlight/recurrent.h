@@ -24,7 +24,7 @@ struct RecurrentConfig {
   Index memory_width = 0;  // > 0: each step also reads additive attention over a memory of this width
 };
 
-// Arguments of one call, besides its tokens.
+// Arguments of one call, in addition to its tokens.
 struct RecurrentCall {
   std::span<const Index> starts = {};  // of x; empty: one sequence
   ConstTensorRef state = {};           // initial state, [sequence, state_width]; empty: zero

@@ -46,7 +46,7 @@ struct ModelInfo {
   double parameters = 0;    // without fixed numbers such as sinusoidal positions
   std::uint64_t bytes = 0;  // memory of all parameters, including mapped files
   Index sound_bands = 0,
-        sound_frames = 0;  // shape of the features that a model which hears reads; 0: it reads text
+        sound_frames = 0;  // shape of the audio features that a speech model reads; 0: it reads text
   bool has_logits = true;  // false: the files have no prediction head
   bool recurrent = false;  // has no heads; only translate() accepts it
   std::vector<std::string> notices = {};  // about the files: assumptions and omissions
@@ -88,7 +88,7 @@ struct Prompt {
   std::vector<std::int32_t> target_ids = {};    // the exact input of the decoder, including its start token
   std::vector<std::int32_t> type_ids = {};      // segments, one for each token
   std::vector<std::int32_t> continuation = {};  // tokens that a decoder has generated after the text
-  // Instead of text, for models that hear [sound_bands, sound_frames] of f32.
+  // Instead of text, for speech models: [sound_bands, sound_frames] of f32.
   std::shared_ptr<const Tensor> features = nullptr;
 };
 
@@ -155,11 +155,11 @@ class Run {
   [[nodiscard]] const TokenizedText& source() const noexcept;
   [[nodiscard]] const TokenizedText& target()
       const noexcept;  // the output of an encoder-decoder; empty: none
-  [[nodiscard]] const TokenizedText& queries(Part part) const;   // rows of a part's weights
+  [[nodiscard]] const TokenizedText& queries(Part part) const;   // rows of a weight matrix of this part
   [[nodiscard]] const TokenizedText& keys(Part part) const;      // columns
   [[nodiscard]] Index positions() const noexcept;                // that have logits; 0: the run has none
   [[nodiscard]] ConstTensorView hidden_states() const noexcept;  // [position, width], before the logits
-  // A token for each position: the one that the position predicts, or with predicts_next() the one before that.
+  // The token of each position: the one that the position predicts, or with predicts_next() the one before that.
   [[nodiscard]] const TokenizedText& position_tokens() const noexcept;
   [[nodiscard]] bool predicts_next() const noexcept;
 

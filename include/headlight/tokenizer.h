@@ -29,7 +29,7 @@ struct TokenSpan {
 // The same with all properties of a token.
 struct TokenPiece {
   TokenId id = 0;
-  std::string text;  // as in the vocabulary ("Ġcat"); of an unknown token, the text it stands for
+  std::string text;  // as in the vocabulary ("Ġcat"); for an unknown token, its text
   std::size_t begin = 0, end = 0;
   std::int32_t type_id = 0;  // 1 for the second text of a pair, for models that distinguish them
   bool added = false;        // added around the text by the tokenizer

@@ -26,7 +26,7 @@ struct ArrayArg {
 // f32 or f64 [n] from an array or a list of numbers; None: not given.
 [[nodiscard]] ArrayArg numbers_arg(py::handle object, const char* name, DType dtype);
 
-// Makes results of the type that `like` has: arrays of NumPy, or what the other library makes of DLPack memory.
+// Creates results of the type of `like`: arrays of NumPy, or those that the other library creates from DLPack memory.
 class ArrayMaker {
  public:
   explicit ArrayMaker(const ArrayArg& like) : like_(&like) {}

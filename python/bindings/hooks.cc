@@ -11,7 +11,7 @@
 namespace headlight::python {
 namespace {
 
-// What an event refers to, until the hook returns.
+// The data that an event refers to, until the hook returns.
 template <class Event>
 class Live {
  public:
@@ -92,7 +92,7 @@ Tensor all_weights(const AttentionEvent& event, Index sequence) {
   return all;
 }
 
-// z of one sequence from other weights than the model's: z = weights · v, in float64. Rows whose weights are the same keep
+// z of one sequence, computed from changed weights: z = weights · v, in float64. Rows with unchanged weights keep
 // their bits.
 void mix_values(const AttentionEvent& event, Index sequence, const Tensor& before, const Tensor& after,
                 const TensorView& z) {

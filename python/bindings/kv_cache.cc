@@ -24,7 +24,7 @@ class SharedCache {
  public:
   explicit SharedCache(const KvCacheOptions& options) : made_(true), cache_(default_context(), options) {}
 
-  // A subclass may call a method before this class's __init__: pybind11 then asks for memory and constructs nothing in it.
+  // A subclass may call a method before this class's __init__: pybind11 then allocates memory without constructing the object.
   static void* operator new(std::size_t size) { return std::memset(::operator new(size), 0, size); }
   static void operator delete(void* memory) { ::operator delete(memory); }
 

@@ -1,4 +1,4 @@
-// Opening a model, its tokenizer, and the values that all questions share.
+// Opening a model, its tokenizer, and values that all queries share.
 #include "bindings/model.h"
 
 #include "core/concat.h"
@@ -7,7 +7,7 @@
 namespace headlight::python {
 namespace {
 
-// Bytes of UTF-8 counted as characters, which is how Python counts.
+// Converts offsets in UTF-8 bytes to offsets in characters, which Python uses.
 class CharacterPlaces {
  public:
   explicit CharacterPlaces(std::string_view text) : text_(text) {}

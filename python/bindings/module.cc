@@ -1,4 +1,4 @@
-// The extension module headlight._headlight. The package's Python files are what users see.
+// The extension module headlight._headlight. Users see the package's Python files.
 #include "bindings/python.h"
 #include "headlight/version.h"
 
@@ -8,8 +8,8 @@ PyObject* make_by_call(PyTypeObject* type, PyObject*, PyObject*) {
   return pybind11::detail::make_new_instance(type);
 }
 
-// pybind11 lets Class.__new__(Class) make an object without its C++ part, and methods then read memory that nobody wrote.
-// Python refuses __new__ of a class whose own differs from its base's; a call of the class works as before.
+// pybind11 lets Class.__new__(Class) create an object without its C++ part, and methods then read uninitialised memory.
+// Python refuses __new__ of a class that differs from its base's; calling the class works as before.
 void forbid_new(const pybind11::module_& module) {
   for (const auto& [name, value] : module.attr("__dict__").cast<pybind11::dict>())
     if (PyType_Check(value.ptr()) &&

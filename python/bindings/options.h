@@ -38,7 +38,7 @@ class OptionArgs {
   OptionArgs& operator=(const OptionArgs&) = delete;
 
   AttentionOptions options;
-  ArrayArg bias;  // as it came in: its gradient is of the same type
+  ArrayArg bias;  // the argument itself: its gradient has the same type
 
  private:
   ArrayArg mask_, alibi_, sinks_;

@@ -1,4 +1,4 @@
-// Numbers, ranges, contexts and progress: what calls take besides arrays.
+// Numbers, ranges, contexts and progress: arguments of calls other than arrays.
 #include <algorithm>
 #include <map>
 #include <memory>

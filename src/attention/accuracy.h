@@ -2,8 +2,8 @@
 //
 //   E = (|out - exact| - 2^-125·Σ|v|) / (u · (1 + K' + √n) · Σ p|v|)
 //
-// u is the rounding unit of the arithmetic, n the keys a row sees, p the exact weights and K' how
-// large its scores can get: K' = max_j(|scale|·Σ|q||k| + |bias| + slope·|i-j|) + |sink|. A key that a bias
+// u is the rounding unit of the arithmetic, n the number of keys a row sees, p the exact weights and K' a bound
+// on its scores: K' = max_j(|scale|·Σ|q||k| + |bias| + slope·|i-j|) + |sink|. A key that a bias
 // of 1e38 leaves without any weight does not count.
 // `headlight doctor` and the tests use the same functions.
 #pragma once
@@ -55,8 +55,8 @@ class Exact {
   Exact(ConstTensorView q, ConstTensorView k, ConstTensorView v, const AttentionOptions& options,
         DType judged);
 
-  // The largest E over all elements of an output of this call; infinite for a NaN or an Inf that
-  // should not be there. 16-bit outputs may besides be off by half a unit in their last place.
+  // The largest E over all elements of an output of this call; infinite for an unexpected NaN or
+  // infinity. 16-bit outputs may in addition be off by half a unit in the last place.
   [[nodiscard]] double scaled_error(ConstTensorView out) const;
   // The largest |Σ weights + sink - 1| over the rows that see a key, in units of 4u·√keys: ≤ 1 is good.
   [[nodiscard]] double row_sum_error(ConstTensorView weights, ConstTensorView sink_weight) const;

@@ -19,7 +19,7 @@ namespace {
 constexpr double kSerialWork = 4e5;
 constexpr Index kSharedBytes = Index{48} << 20;
 
-// The key tile that may add to dq of a block next. On a cache line of its own: workers wait for neighbouring blocks.
+// The key tile that may add to dq of a block next. On a separate cache line, because workers wait for neighbouring blocks.
 struct alignas(64) Ticket {
   std::atomic<Index> tile{0};
 };

@@ -1,4 +1,4 @@
-// Attention on a cache: its checks. The forward driver does the rest, on a key source that is the cache.
+// Checks of attention on a cache. The forward driver computes it, with the cache as its key source.
 #include "attention/forward_block.h"
 #include "attention/view_checks.h"
 #include "core/concat.h"
@@ -24,7 +24,7 @@ void check_cache(const Context& ctx, const ConstTensorView& q, const CacheStore&
     refuse(ErrorKind::usage, "kv_cache.dropout",
            concat(kWho, ": dropout.rate is ", options.dropout.rate, "; need 0: decoding has no dropout"));
   }
-  if (q.rank() != 4) return;  // check_call says it
+  if (q.rank() != 4) return;  // reported by check_call()
   if (q.dtype() != DType::f32 && q.dtype() != DType::f16 && q.dtype() != DType::bf16) {
     refuse(ErrorKind::input, "kv_cache.dtype",
            concat(kWho, ": q is ", name_of(q.dtype()), "; need f32, f16 or bf16"));

@@ -13,7 +13,7 @@ namespace {
 
 // Below this many multiply-adds, waking another thread costs more than it saves.
 constexpr double kSerialWork = 4e5;
-// Packed keys and values that one worker keeps to itself, and that all share at a time.
+// Limits of packed keys and values: for one worker, and for all workers together.
 constexpr Index kLocalBytes = Index{1} << 20, kSharedBytes = Index{40} << 20;
 // Softmax states of all segments together.
 constexpr Index kStateBytes = Index{32} << 20;
@@ -46,7 +46,7 @@ class Forward {
   }
 
  private:
-  // Keys in a cache can be read again without packing; packed keys are used for one block of rows per segment.
+  // Keys in a cache are read again without packing; packed keys are used for one block of rows per segment.
   [[nodiscard]] bool wants_segments() const {
     if (workers_ == 1 || problem_.k_longest <= plan_.segment_keys || wants_row_statistics(outputs_))
       return false;

@@ -41,7 +41,7 @@ struct ReadBack {
 // Checks the outputs of a call: shape, dtype, and no memory shared with inputs or other outputs.
 class OutputChecker {
  public:
-  // `inputs`: tensors that the call reads besides q, k, v and the options.
+  // `inputs`: tensors that the call reads in addition to q, k, v and the options.
   OutputChecker(const char* who, const Problem& p, std::span<const ReadBack> inputs = {})
       : who_(who), p_(p), inputs_(inputs) {}
 

@@ -76,13 +76,13 @@ ByteSpan around(const ByteSpan& a, const ByteSpan& b) {
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
 
-// Query heads per key/value head. One head each needs no division, which costs a tiny call its time.
+// Query heads per key/value head. The common case of one needs no division, which would be noticeable in a tiny call.
 Index head_group(Index q_heads, Index kv_heads) {
   if (q_heads == kv_heads) return 1;
   return kv_heads > 0 ? q_heads / kv_heads : 0;
 }
 
-// q against the sizes of the keys; q.rank() is known to be 4.
+// Checks q against the sizes of the keys; q.rank() is known to be 4.
 void check_query(const char* who, const ConstTensorView& q, const CallShape& keys) {
   const Argument at_k{who, "k"};
   if (keys.batch != q.dim(0)) refuse_pair(at_k, "attention.batch", "batch", keys.batch, "q", q.dim(0));

@@ -82,7 +82,7 @@ struct Problem : CallShape {
   ByteSpan inputs = {0, 0};  // around all of q, k and v
   bool packed = false;
 
-  // Initialised member by member: clearing it all takes a quarter of the time of checking a tiny call.
+  // Members are initialised one by one: clearing the whole struct takes a quarter of the time of checking a tiny call.
   Problem(const CallShape& shape, const ConstTensorView& q, const ConstTensorView& k,
           const ConstTensorView& v, const AttentionOptions& options);
   [[nodiscard]] Sequence sequence(Index s) const;

@@ -1,5 +1,5 @@
-// What attention looked at, recomputed from q, k and lse: any part of a weight matrix, statistics of
-// rows and keys, and pooled pictures. Nothing larger than a tile of weights is ever held.
+// Statistics recomputed from q, k and lse: any section of a weight matrix, sums over rows and keys, and
+// pooled maps. Never stores more than one tile of weights.
 #include "attention/statistics.h"
 
 #include <type_traits>
@@ -12,12 +12,12 @@
 namespace headlight {
 namespace {
 
-// Numbers that have the room of one double.
+// Elements of T that fit in one double.
 template <class T>
 constexpr Index kPerDouble = std::is_same_v<T, double> ? 1 : 2;
 
-// The cuts of the forward pass, whose sums are made again, with v as wide as k where the call does not know it.
-// Nothing of v itself is read.
+// The tile plan of the forward pass, whose sums are repeated. If the call has no v, v counts as wide as k.
+// No element of v is read.
 template <class T>
 [[nodiscard]] TilePlan sweep_plan(const Problem& problem, const kernels::AttentionKernels<T>& kernels) {
   TilePlan plan = tile_plan(problem.dim, problem.value_dim > 0 ? problem.value_dim : problem.dim, kernels);
@@ -34,7 +34,7 @@ struct Sweep {
   KeyReader<T> keys;
   std::size_t bytes;
 
-  // `extra` elements of T beside the packed keys of one segment, for each worker.
+  // `extra` elements of T in addition to the packed keys of one segment, for each worker.
   Sweep(Context& the_ctx, const Problem& the_problem, Index extra)
       : ctx(the_ctx),
         problem(the_problem),

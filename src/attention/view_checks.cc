@@ -96,7 +96,7 @@ Axes sorted_axes(const ConstTensorView& view) {
   return axes;
 }
 
-// A view as blocks of bytes whose starts differ by multiples of `step`: the `inner` shortest axes lie
+// A view as blocks of bytes whose starts differ by multiples of `step`: the `inner` shortest axes are
 // within a block, the others lead from block to block.
 struct Blocks {
   Index length = 0, step = 0;

@@ -65,8 +65,8 @@ template <class T>
   return context != nullptr ? context->context : default_context();
 }
 
-// Copies what the caller's structure has over the defaults. A larger one comes from a later version: what this one does not
-// know must be zero, or it would be ignored in silence.
+// Copies the members of the caller's structure over the defaults. A larger structure is from a later version: members that
+// this version does not know must be zero, because ignoring them would give wrong results silently.
 template <class T>
 void read_sized(const T* from, T& to, const char* name) {
   const std::size_t size = given(from, name).size;

@@ -45,8 +45,8 @@ extern "C" void leave_on_signal(int signal) {
   ::_exit(128 + signal);
 }
 
-// Weights are used where their file is mapped. When it is cut short meanwhile, or its disk fails, this is how the
-// system says so.
+// Parameters are read from the mapped file. If it is truncated meanwhile, or its disk fails, the system reports
+// it by this signal.
 extern "C" void leave_on_lost_file(int /*signal*/) {
   io::remove_temporaries();
   constexpr std::string_view text = "error: a file in use was truncated or could not be read\n";
@@ -62,7 +62,7 @@ void set_signals() {
   }
 }
 
-// CLI11 reads `--scale=` as `--scale` and takes the next argument for its value.
+// CLI11 parses `--scale=` as `--scale` and uses the next argument as its value.
 void check_arguments(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view arg = argv[i];
@@ -95,7 +95,7 @@ const CLI::App& asked_of(const CLI::App& app) {
   return *asked;
 }
 
-// "; did you mean --threads?" for an option, or a command, that almost is one.
+// "; did you mean --threads?" for a misspelt option or command.
 std::string almost(const CLI::App& app, bool name_it) {
   const CLI::App* asked = &asked_of(app);
   std::vector<std::string> names;
@@ -126,7 +126,7 @@ std::string extras_text(const CLI::App& app) {
   return escaped(text, kFirstLine);
 }
 
-// A text whose quotes were forgotten: its words, as the shell has split them.
+// A text without quotes: its words, as split by the shell.
 std::string quote_hint(const CLI::App& app) {
   const CLI::App& asked = asked_of(app);
   std::string text;
@@ -140,11 +140,22 @@ std::string quote_hint(const CLI::App& app) {
   return concat("\nPut a text of several words in quotes: \"", escaped(text, kFirstLine / 2), "\"");
 }
 
+// "--check: 1 required ANSWER missing" of CLI11 as "--check: the value ANSWER is missing".
+std::string message_of(const CLI::ParseError& error) {
+  const std::string text = error.what();
+  constexpr std::string_view before = ": 1 required ", after = " missing";
+  const std::size_t at = text.find(before);
+  if (at == std::string::npos || !text.ends_with(after)) return text;
+  const std::size_t name = at + before.size();
+  return concat(text.substr(0, at), ": the value ", text.substr(name, text.size() - name - after.size()),
+                " is missing");
+}
+
 CommandResult usage_error(const CLI::App& app, const CLI::ParseError& error) {
   // A missing option may have been misspelt.
   const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const bool extras = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  std::string text = extras ? extras_text(app) : escaped(error.what(), kFirstLine);
+  std::string text = extras ? extras_text(app) : escaped(message_of(error), kFirstLine);
   if (missing || extras) text += almost(app, missing);
   if (extras && text.find('\n') == std::string::npos) text += quote_hint(app);
   return {kUsage, "", error_text(text) + usage_of(app)};
@@ -169,7 +180,7 @@ void add_commands(CLI::App& app) {
   }
 }
 
-// Runs the command when the whole line was understood.
+// Runs the command once the whole line has been parsed.
 CommandResult parse_and_run(CLI::App& app, int argc, const char* const* argv) {
   try {
     check_arguments(argc, argv);
@@ -238,7 +249,7 @@ std::shared_ptr<CLI::App> make_program() {
   app->set_help_flag("-h,--help", "Print this help and exit");
   app->set_help_all_flag("--help-all", "Print the help with all options");
   add_commands(*app);
-  // One command; a word after it is its argument, whatever commands there are: "lab heads", "show train".
+  // Finds the command; the next word is its argument even if it is the name of a command: "lab heads", "show train".
   app->require_subcommand(0, 1);
   app->footer(
       "headlight help COMMAND shows the options of a command, with examples.\n"
@@ -264,7 +275,7 @@ int run(int argc, const char* const* argv, Processes* processes) noexcept {
       print_rank_error(result.err);
       return result.code;
     });
-  } catch (...) {  // memory ran out while the message was made
+  } catch (...) {  // out of memory while the message was built
     constexpr std::string_view text = "error: not enough memory\n";
     (void)!::write(2, text.data(), text.size());
     return kResource;

@@ -27,7 +27,7 @@ class Processes;  // cli/ranks.h
   return 1;
 }
 
-// Thrown by a command that ended in good order after a signal: exit code 128 + signal, without a message.
+// Thrown by a command that stopped cleanly after a signal: exit code 128 + signal, without a message.
 struct Stopped {
   int signal;
 };
@@ -37,8 +37,8 @@ struct Ended {
   int code;
 };
 
-// "error: FILE: WHAT (WHERE)\n", at most 300 bytes up to the first line's end; further lines of the
-// message follow as hints, indented.
+// "error: FILE: WHAT (WHERE)\n"; the first line has at most 300 bytes, further lines of the
+// message follow as indented hints.
 [[nodiscard]] std::string error_text(std::string_view message);
 
 }  // namespace headlight::cli

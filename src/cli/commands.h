@@ -1,5 +1,5 @@
-// The commands of the program. Each has its own file, adds itself to the program with its options,
-// and does its work in on_run(): by then the whole command line has been accepted.
+// The commands of the program. Each has its own file, registers itself with its options,
+// and does its work in on_run(): at that point the whole command line has been checked.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-// The parser's own header takes longer to compile than most commands: few files need more than its names.
+// The parser's header takes longer to compile than most commands, and few files need more than its names.
 namespace CLI {
 class App;
 class Option;
@@ -29,7 +29,7 @@ void begin_group(CLI::App& command, const std::string& heading, Detail detail = 
 // Adds --threads.
 void add_threads(CLI::App& command, std::int64_t& threads);
 
-// The program with all its commands, and the exit code and messages of a command line, besides the output that
+// The program with all its commands. run() returns the exit code and messages of a command line, except the output that
 // the command itself prints. Failures are returned, not thrown.
 struct CommandResult {
   int code = 0;

@@ -12,14 +12,14 @@
 
 namespace headlight::cli {
 
-// Maps are laid out for a width and a size of letters; other drawings are scaled as a whole.
+// Maps are laid out for a width and a font size; other drawings are scaled as a whole.
 enum class Layout { fitted, fixed };
 
 struct FigureOptions {
   std::string png, svg, pdf;
-  draw::FigureStyle style;  // size, letters, title; of a fixed layout 0: as drawn
+  draw::FigureStyle style;  // size, font size, title; 0 for a fixed layout: unscaled
   Layout layout = Layout::fitted;
-  std::optional<std::string> caption;  // none: the command's own
+  std::optional<std::string> caption;  // none: the default of the command
   [[nodiscard]] bool any() const { return !png.empty() || !svg.empty() || !pdf.empty(); }
 };
 
@@ -42,7 +42,7 @@ void add_length(CLI::App& command, const std::string& name, double& value,
 [[nodiscard]] draw::FigureStyle figure_style(const FigureOptions& figures, const MapLook& look,
                                              const std::string& caption, double top = 1);
 
-// Refuses sizes and files that cannot be, before any work is done.
+// Refuses invalid sizes and files that cannot be written, before any work is done.
 void reserve_figures(io::Outputs& outputs, const FigureOptions& figures);
 // Writes the drawing in every requested format, one of fixed layout with the sizes and words of the options; with a note on standard error if no font has some of its characters.
 void write_figures(io::Outputs& outputs, const FigureOptions& figures, const draw::Drawing& drawing,

@@ -15,14 +15,14 @@
 namespace headlight::cli {
 
 struct JsonTarget {
-  std::string path;    // empty: no JSON; "-": standard output, to which nothing else is then written
+  std::string path;    // empty: no JSON; "-": standard output, which then contains nothing else
   bool force = false;  // existing files are replaced: JSON, arrays and figures
   [[nodiscard]] bool to_stdout() const { return path == "-"; }
   [[nodiscard]] io::Existing existing() const { return force ? io::Existing::replace : io::Existing::refuse; }
 };
 
-// Adds --json and --force. `--json` alone is standard output, and so is `--json -`; a file's name ends in .json, so that
-// no text is taken for one.
+// Adds --json and --force. `--json` alone means standard output, like `--json -`; a file name must end in .json, so that
+// no text is mistaken for one.
 inline constexpr const char* kForce = "Replace existing files (otherwise exit code 4)";
 void add_json(CLI::App& command, JsonTarget& target, const char* force = kForce);
 [[nodiscard]] bool is_json_target(std::string_view text) noexcept;

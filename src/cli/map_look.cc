@@ -55,7 +55,7 @@ draw::TerminalStyle terminal_style(const MapLook& look) {
   }
   if (!output_is_terminal()) {
     style.look = draw::Look::table;
-    style.width = 0;  // data has no width
+    style.width = 0;  // data has no width limit
     return style;
   }
   const ColorDepth depth = look.color == MapColor::never ? ColorDepth::none : color_depth(Color::automatic);
@@ -70,7 +70,7 @@ PageStyle page_style(const MapLook& look) {
                 : terminal.look == draw::Look::palette  ? ColorDepth::palette
                                                         : ColorDepth::none;
   style.glyphs = terminal.glyphs;
-  style.width = terminal.width > 0 ? terminal.width : 120;  // a pipe has room
+  style.width = terminal.width > 0 ? terminal.width : 120;  // a pipe has no width limit
   return style;
 }
 

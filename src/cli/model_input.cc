@@ -64,7 +64,7 @@ std::string range_of(const Model& model, Part part) {
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::usage, "input.options", what); }
 
-// As f32, whatever real type the file has.
+// As f32, for any real type in the file.
 std::shared_ptr<const Tensor> read_features(const std::string& path) {
   if (path.empty()) return nullptr;
   const io::NpyArray array = io::read_npy(path);
@@ -125,7 +125,7 @@ void add_model(CLI::App& command, std::string& model) {
   add_text(command, "--model", model,
            concat(kModelHelp, model.empty() ? "" : concat(" (default: ", model, ")")))
       ->type_name("NAME|PATH");
-  // Options are read in the order in which they were added, so the model's name is known here.
+  // Options are parsed in the order in which they were added, so the model's name is known here.
   add_reader(
       command, "--adapter", [&model](const std::string& folder) { model += "+" + folder; }, kAdapterHelp)
       ->type_name("FOLDER");

@@ -23,12 +23,12 @@ struct InputOptions {
 // Adds TEXT, --model, --second, --target, --ids, --target-ids, --type-ids, --features.
 void add_model_input(CLI::App& command, InputOptions& input, const std::string& text_description);
 void add_model(CLI::App& command, std::string& model);
-// The same for several models: --model is repeatable, and --adapter goes with one of them.
+// The same for several models: --model is repeatable, and --adapter applies to a single one.
 struct ModelList {
   std::vector<std::string> names;
   std::string adapter;
   [[nodiscard]] bool given() const { return !names.empty() || !adapter.empty(); }
-  // `usual` if no model is named. Throws Error{usage} for an adapter and several models.
+  // `usual` if no model is given. Throws Error{usage} for an adapter with several models.
   [[nodiscard]] std::vector<std::string> all(const std::string& usual) const;
 };
 void add_models(CLI::App& command, ModelList& models);
@@ -42,7 +42,7 @@ void add_heads(CLI::App& command, std::vector<HeadPlace>& heads, const std::stri
 // "5,17,3" as its parts.
 [[nodiscard]] std::vector<std::string> split_list(const std::string& text);
 
-// By path, or by name where models are looked for.
+// Opens a model by path, or by name in the model folders.
 [[nodiscard]] Model open_model(const std::string& name, bool recurrent_too = false);
 // The model's input: TEXT, piped text, or a sample sentence. Refuses input that the model does not accept.
 [[nodiscard]] Prompt prompt_of(const Model& model, const InputOptions& input);

@@ -139,7 +139,7 @@ Option add_real(CLI::App& command, const std::string& names, std::optional<doubl
 Option add_path(CLI::App& command, const std::string& names, std::string& value,
                 const std::string& description) {
   const auto read = [&value, names](const std::string& text) {
-    // `--q --k K.npy` forgot a value; a file of that name is written ./--k.
+    // In `--q --k K.npy` the value of --q is missing; a file of that name is written as ./--k.
     if (text.empty() || text.starts_with("--")) refuse_value(names, text, "a file name");
     value = text;
   };

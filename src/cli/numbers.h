@@ -1,5 +1,5 @@
-// Options whose values are numbers, paths or words, read strictly: the whole text must be the
-// value, an option may be given once, and every refusal is a usage error that quotes the text.
+// Options with numbers, paths or words as values, parsed strictly: the whole text must be the
+// value, an option may be given once, and every error is a usage error that quotes the text.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ class Option {
   Option* required();
   Option* type_name(const std::string& name);
   Option* group(const std::string& name);   // the heading in --help
-  Option* one_at_a_time();                  // of many words: the option is given again for each
+  Option* one_at_a_time();                  // repeatable, instead of a list of values
   Option* alone(const std::string& value);  // without a value, the option has this one
 
  private:
@@ -49,7 +49,7 @@ Option add_words(CLI::App& command, const std::string& names, std::vector<std::s
 
 struct CountLimits {
   Index least = 0;
-  Index most = std::numeric_limits<Index>::max() / 8;  // room for sums of a few
+  Index most = std::numeric_limits<Index>::max() / 8;  // prevents overflow when a few are added
 };
 Option add_count(CLI::App& command, const std::string& names, Index& value, const std::string& description,
                  CountLimits limits = {});

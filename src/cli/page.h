@@ -17,7 +17,7 @@ struct PageStyle {
   int width = 80;
 };
 
-// "0.2379", "-0.5874", "1.2e+07": short, and the same number always the same text.
+// "0.2379", "-0.5874", "1.2e+07": short, and always the same text for the same number.
 [[nodiscard]] std::string number_text(double x);
 
 class Page {
@@ -45,7 +45,7 @@ class Page {
   void step(std::string_view name, std::string_view sentence);
   // Wrapped, with the indentation of a step.
   void sentence(std::string_view text);
-  // The colours from 0 to 1, when there are any.
+  // The colours from 0 to 1, if there are colours.
   void legend();
 
  private:

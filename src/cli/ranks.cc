@@ -88,7 +88,7 @@ int with_ranks(Processes* processes, int argc, const char* const* argv, const st
     print_error(error_text(error.what()));
     code = exit_code(error.kind());
   }
-  if (code != 0) std::_Exit(code);  // without MPI_Finalize: the starter ends the others
+  if (code != 0) std::_Exit(code);  // without MPI_Finalize, so that mpirun ends the others
   g_team = nullptr;
   g_processes = nullptr;
   processes->finish();
@@ -174,7 +174,7 @@ void check_command_of_ranks(const std::string& command) {
   if (team() == nullptr) return;
   constexpr std::array<std::string_view, 8> known = {"bench --dist", "evaluate", "generate", "heads",
                                                      "serve",        "show",     "train",    "translate"};
-  if (command == "bench") return;  // it looks itself
+  if (command == "bench") return;  // checks its argument itself
   if (std::find(known.begin(), known.end(), command) != known.end()) return;
   std::string list;
   for (const std::string_view name : known)

@@ -9,7 +9,7 @@
 namespace headlight::cli {
 namespace {
 
-// A number that replaces a default.
+// A number that overrides a default.
 void add_rule(CLI::App& command, const std::string& name, double& value, bool& given,
               const std::string& description) {
   const auto read = [&value, &given, name](const std::string& text) {

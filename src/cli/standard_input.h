@@ -10,7 +10,7 @@ namespace headlight::cli {
 // Throws Error: input above `limit` bytes, file when it cannot be read. Closed input is empty.
 [[nodiscard]] std::string read_standard_input(std::size_t limit = std::size_t{1} << 30);
 
-// Lines as soon as they arrive: a typed line is answered at once, a file is read in large pieces.
+// Lines as soon as they arrive: a typed line is answered at once, a file is read in large blocks.
 class StandardLines {
  public:
   // Waits for a line and also returns further lines that have already arrived, without line ends.

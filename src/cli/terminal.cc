@@ -50,7 +50,7 @@ std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
-    out += escaped(text.substr(0, end), 4 * end + 64);  // all of it: a byte becomes four at most
+    out += escaped(text.substr(0, end), 4 * end + 64);  // room for all bytes: each becomes at most four
     out += text.substr(end, 1);
     text.remove_prefix(std::min(text.size(), end + 1));
   }
@@ -87,7 +87,7 @@ ColorDepth color_depth(Color color) {
 
 bool output_is_terminal() noexcept { return ::isatty(STDOUT_FILENO) == 1; }
 
-// An unset locale, C and POSIX do not describe the terminal, which is usually UTF-8.
+// An unset locale, C and POSIX say nothing about the terminal, which is usually UTF-8.
 bool output_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view locale = environment(name);

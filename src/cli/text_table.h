@@ -1,4 +1,4 @@
-// A table of words and numbers; columns are as wide as their contents.
+// A table of words and numbers with columns as wide as their contents.
 #pragma once
 
 #include <string>

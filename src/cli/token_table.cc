@@ -30,7 +30,7 @@ std::string painted_text(std::string_view text, const std::vector<TokenPiece>& p
   std::string line;
   std::size_t done = 0, turn = 0;
   const auto put = [&](std::string_view part, int background) {
-    // Line breaks stay line breaks, outside of the colour.
+    // Line breaks are kept, outside the colour.
     while (!part.empty()) {
       const std::size_t end = std::min(part.find('\n'), part.size());
       if (end > 0)
@@ -72,7 +72,7 @@ std::string tokens_text(std::string_view text, const std::vector<TokenPiece>& pi
   Page page(style);
   page.line(painted_text(text, pieces, page));
   page.line();
-  CharacterCounter begins(text), ends(text), counter(text);  // each only moves forward: time stays linear
+  CharacterCounter begins(text), ends(text), counter(text);  // each only moves forward, so time is linear
   const std::size_t length = counter.at(text.size());
   page.line(page.dim(fmt::format(
       "{} for {} ({:.2f} characters per token)", counted(pieces.size(), "token"),

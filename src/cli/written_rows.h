@@ -14,17 +14,17 @@ namespace headlight::cli {
 
 struct RowSettings {
   bool show = false;
-  std::vector<HeadPlace> heads;  // one at most
+  std::vector<HeadPlace> heads;  // at most one
 };
 // Adds --show and --head L.H.
 void add_rows(CLI::App& command, RowSettings& settings);
-// Throws Error{usage} when there is no such head, or when several were named.
+// Throws Error{usage} if there is no such head, or if several were given.
 [[nodiscard]] inspect::RowChoice chosen_row(const Model& model, Part part, const RowSettings& settings);
 
 // Prints the lines of one text.
 class RowPrinter {
  public:
-  // `bars` as in draw::RowLayout: for keys that become more, room for as many as fit.
+  // `bars` as in draw::RowLayout: if the number of keys grows, space for as many as fit.
   RowPrinter(const Model& model, const inspect::RowChoice& choice, int bars = 0);
   // The header, printed before the first line.
   [[nodiscard]] std::string heading() const;

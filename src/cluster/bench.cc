@@ -63,7 +63,7 @@ class DistBench {
         "attention, 16,384 tokens causal, ring", measure::ring_cost(one, 2 * bytes, link_, group_.size()));
   }
 
-  // A batch for each process: alone, rank 0 learns from all of them.
+  // One batch per process; in the run without a team, rank 0 learns from all of them.
   void training() {
     models::Transformer model(models::gpt_config(measure::kGptStep));
     model.initialize(1);
@@ -90,7 +90,7 @@ class DistBench {
          measure::step_cost(one, parameters, link_, group_.size()).seconds());
   }
 
-  // Against as many threads in one process: memory is what both share.
+  // Compared with as many threads in one process: both share the memory bandwidth.
   void decoding(const std::string& path) {
     const std::unique_ptr<measure::ModelRun> run =
         measure::load_model_run(inspect::find_model(path, cli::model_places()));

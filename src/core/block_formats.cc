@@ -6,8 +6,8 @@
 namespace headlight::blocks {
 namespace {
 
-// Q2_K and Q3_K: 256 elements are two halves of 128; a half is four parts of 32, which share 32 bytes, two
-// bits each; 16 elements have a scale.
+// Q2_K and Q3_K: a block of 256 elements has two halves of 128; a half has four parts of 32, which share 32 bytes, two
+// bits each; every 16 elements share a scale.
 struct TwoBits {
   int place, scale, q;  // in the block; which scale; the stored number
 };
@@ -28,7 +28,7 @@ ScaleAndMinimum six_bits(const std::byte* s, int part) {
   return {(u8(s, part + 4) & 15) | u8(s, part - 4) >> 6 << 4, u8(s, part + 4) >> 4 | u8(s, part) >> 6 << 4};
 }
 
-// 256 elements are eight parts of 32; two parts share 32 bytes of q. `fifth` is null or 32 bytes of bits.
+// 256 elements in eight parts of 32; two parts share 32 bytes of q. `fifth` is null or points to 32 bytes of fifth bits.
 void four_bits(const std::byte* b, const std::byte* fifth, const std::byte* q, float* y) {
   const float d = half(b), m = half(b + 2);
   for (int part = 0; part < 8; ++part) {

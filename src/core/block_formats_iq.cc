@@ -122,7 +122,7 @@ void iq1_m(const std::byte* b,
   }
 }
 
-// Five ternary digits in a byte, the first as its highest: as a fraction of 256, so that times three brings the next one up.
+// Five ternary digits in a byte, the most significant first, as a fraction of 256: multiplying by three shifts the next one up.
 void tq1_0(const std::byte* b, float* y) {  // 48 bytes of five digits, 4 of four, d
   const float d = half(b + 52);
   const auto digits = [&](int first, int bytes, int count) {

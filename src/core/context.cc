@@ -38,7 +38,7 @@ struct Context::Slot {
   };
   std::unique_ptr<std::byte, Free> memory;
   std::size_t bytes = 0;
-  std::uint64_t call = 0;  // the last one that asked for it
+  std::uint64_t call = 0;  // the call that requested it last
 
   void release() noexcept {
     memory.reset();
@@ -68,7 +68,7 @@ Context::~Context() = default;
 TaskRunner Context::pool() noexcept { return TaskRunner(*this); }
 
 std::byte* Context::scratch(int worker, std::size_t bytes) {
-  // Without a call nothing keeps a second thread from taking the same memory.
+  // Outside a call, nothing prevents a second thread from requesting the same memory.
   if (user_.load(std::memory_order_relaxed) == nullptr)
     throw Error(ErrorKind::usage, "context.scratch", "Context: scratch memory is requested outside a call");
   Slot& slot = slots_[static_cast<std::size_t>(worker + 2)];

@@ -32,7 +32,7 @@ constexpr std::array<Name, 6> kNames = {{{SimdTarget::automatic, "auto"},
 CpuFeatures cpu_features() noexcept {
   CpuFeatures cpu;
 #if defined(__x86_64__)
-  __builtin_cpu_init();  // knows which registers the system saves
+  __builtin_cpu_init();  // accounts for the registers that the system saves
   cpu.sse3 = __builtin_cpu_supports("sse3") != 0;
   cpu.ssse3 = __builtin_cpu_supports("ssse3") != 0;
   cpu.sse41 = __builtin_cpu_supports("sse4.1") != 0;

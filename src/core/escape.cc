@@ -62,7 +62,7 @@ std::size_t utf8_length(std::string_view text) noexcept {
 
 std::string escaped(std::string_view text, std::size_t limit) {
   std::string out;
-  // Far beyond the limit nothing of the middle survives: do not escape megabytes to throw them away.
+  // The middle of a long text is dropped anyway: do not escape megabytes of it.
   std::string shortened;
   if (text.size() > 8 * limit + 64) {
     shortened = std::string(text.substr(0, 4 * limit)) + std::string(kEllipsis) +

@@ -4,6 +4,9 @@
 #include <numeric>
 #include <vector>
 
+#include "core/concat.h"
+#include "core/escape.h"
+
 namespace headlight {
 namespace {
 
@@ -62,6 +65,17 @@ std::string_view nearest_typed_name(std::string_view name, std::span<const std::
   const bool starts_alike =
       letter < close.size() && close.substr(0, letter + 1) == name.substr(0, letter + 1);
   return starts_alike ? close : std::string_view();
+}
+
+std::string unknown_name_text(std::string_view kind, std::string_view name,
+                              std::span<const std::string_view> known) {
+  constexpr std::size_t kLongest = 60;
+  const std::string_view close = nearest_typed_name(name, known);
+  std::string text = concat("no ", kind, " \"", escaped(name, kLongest), "\"");
+  if (!close.empty()) text += concat("; did you mean \"", close, "\"?\nThere are: ");
+  else text += "; there are: ";
+  for (std::size_t i = 0; i < known.size(); ++i) text += concat(i == 0 ? "" : ", ", known[i]);
+  return text;
 }
 
 }  // namespace headlight

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace headlight {
@@ -14,5 +15,9 @@ namespace headlight {
 // the same letter, which is seldom mistyped.
 [[nodiscard]] std::string_view nearest_typed_name(std::string_view name,
                                                   std::span<const std::string_view> known);
+
+// no experiment "scalling"; did you mean "scaling"?   or, if none is near:   no experiment "x"; there are: a, b
+[[nodiscard]] std::string unknown_name_text(std::string_view kind, std::string_view name,
+                                            std::span<const std::string_view> known);
 
 }  // namespace headlight

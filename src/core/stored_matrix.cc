@@ -19,8 +19,8 @@ struct TypeRow {
   std::string_view name;
   Index columns, bytes;  // of a block
   std::size_t alignment;
-  void (*floats)(const std::byte* block, float* to) = nullptr;           // of blocks alone
-  void (*store)(std::span<const float> block, std::byte* to) = nullptr;  // null: cannot be made here
+  void (*floats)(const std::byte* block, float* to) = nullptr;           // of block types only
+  void (*store)(std::span<const float> block, std::byte* to) = nullptr;  // null: only read from files
 };
 // In the order of StoredType.
 constexpr TypeRow kRows[] = {

@@ -6,8 +6,8 @@
 namespace headlight {
 namespace {
 
-// The threads of this process, and the processes beside it. A Context hands its Executor on to the Contexts made from
-// it, so the team goes where the threads go.
+// The threads of this process, and its team. A Context passes its Executor to the Contexts created from
+// it, so they belong to the same team.
 class TeamExecutor final : public Executor {
  public:
   TeamExecutor(Team& team, Together together, int threads)
@@ -30,8 +30,8 @@ class TeamExecutor final : public Executor {
   TokenShare tokens_;  // without a team: calls are on all
 };
 
-// Items of one process between two exchanges: enough that a long item here does not keep the others waiting, few enough
-// that results of megabytes fit.
+// Items of one process between two exchanges: enough to even out a single long item, few enough
+// to keep results of megabytes in memory.
 constexpr std::int64_t kRound = 8;
 
 void append_number(Bytes& to, std::uint64_t number) {

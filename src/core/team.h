@@ -20,7 +20,7 @@ using Bytes = std::vector<std::byte>;
 // process computes alone.
 [[nodiscard]] Team* team_of(const Context& ctx, Together together) noexcept;
 
-// While it lives, calls with this Context are on some tokens of a batch: those of this process of its team of items.
+// While one exists, calls with this Context work on a part of a batch's tokens: those of this process in its team of items.
 class TokenScope {
  public:
   TokenScope(Context& ctx, Index tokens);
@@ -38,7 +38,7 @@ struct TokenShare {
 // Null: calls are on all tokens.
 [[nodiscard]] const TokenShare* tokens_of(const Context& ctx) noexcept;
 
-// While it lives, this process computes alone what its team would divide: the others compute something else meanwhile.
+// While one exists, this process computes alone what its team would divide, because the others compute something else.
 class AloneScope {
  public:
   explicit AloneScope(Context& ctx);
@@ -66,7 +66,7 @@ class SharedItems {
 
   // The next item: computed here when it is this process's.
   void add(const std::function<Bytes()>& compute);
-  // Waits for the items of the others. Not called while an error passes through.
+  // Waits for the items of the other processes. Not called while an exception propagates.
   void finish();
 
  private:

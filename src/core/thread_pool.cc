@@ -13,9 +13,9 @@
 namespace headlight {
 namespace {
 
-// A waiting thread spins this often before it sleeps. Back-to-back calls (a layer after a layer) then start within a
-// microsecond; an idle process costs nothing. With more threads than cores, one that spins would only keep the core from
-// one that works; so would one on the core of the thread that it waits for.
+// A waiting thread spins this many times before it sleeps. Back-to-back calls (one layer after another) then start within
+// a microsecond, and an idle process uses no CPU time. With more threads than cores, a spinning thread would only take a
+// core from a working one; the same holds on the core of the thread that it waits for.
 constexpr int kSpins = 4000;
 
 // Counts the fork() calls between the first process and this one.
@@ -27,8 +27,8 @@ unsigned count_forks() {
   return forks.load();
 }
 
-// No `pause` instruction: hypervisors take a loop of them for a wait on another virtual CPU, and take the core away. A
-// run then began 200 µs late on a virtual machine, instead of 1.
+// No `pause` instruction: hypervisors mistake a loop of them for a wait on another virtual CPU and deschedule this one.
+// Runs then began 200 µs late on a virtual machine, instead of 1.
 void pause() {
   for (int i = 0; i < 64; ++i) asm volatile("");
 }
@@ -107,7 +107,7 @@ void ThreadPool::offer(const Run& run, int number) {
   to.parent_core = sched_getcpu();
   to.state.store(WorkerState::offered);
   if (!to.sleeping.load()) return;
-  { const std::lock_guard lock(to.mutex); }  // a worker between its check and its sleep is past it now
+  { const std::lock_guard lock(to.mutex); }  // a worker between its check and its sleep has passed it now
   to.wake.notify_one();
 }
 

@@ -40,7 +40,7 @@ void check_timeout(double seconds) {
               concat("dist::Group: timeout is ", seconds, "; need seconds above 0"));
 }
 
-// A communicator of our own: messages of the program cannot be taken for ours, and errors come back as codes.
+// A separate communicator: messages of the program cannot be mistaken for ours, and errors are returned as codes.
 std::unique_ptr<Group::State> adopt(MPI_Comm comm, const GroupOptions& options) {
   auto state = std::make_unique<Group::State>();
   state->comm = comm;
@@ -277,7 +277,7 @@ int run(Group& group, const std::function<void(Group&)>& body) {
     return 0;
   } catch (const RankError& error) {
     if (!error.everywhere()) {
-      // All ranks lose a peer at the same moment. The lowest of them speaks, and ends the others before they do.
+      // All ranks notice a lost peer at the same moment. The lowest of them prints the error, and ends the others before they do.
       if (error.kind() == ErrorKind::peer)
         std::this_thread::sleep_for(std::chrono::seconds(3 * std::min(group.rank(), 2)));
       group.abort(concat("error: ", error.what()), exit_code(error.kind()));

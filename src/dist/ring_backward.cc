@@ -1,5 +1,5 @@
-// The backward pass of the ring. dk and dv of a shard travel one hop behind its keys: each rank adds what its queries say
-// of them and sends the sum on; the last rank that needs the keys sends it home. Sums are in hop order, owner first.
+// The backward pass of the ring. dk and dv of a shard travel one hop behind its keys: each rank adds the contributions of
+// its queries and sends the sum on; the last rank that needs the keys sends it back to the owner. Sums are in hop order, owner first.
 #include <cmath>
 
 #include "attention/part.h"
@@ -45,7 +45,7 @@ class KeyGrads {
   Tensor memory_;
 };
 
-// A mask or bias of any rank through all four axes.
+// A mask or bias of any rank, viewed with all four axes.
 TensorView four_axes(const TensorView& view) {
   Shape shape{1, 1, 1, 1}, strides{0, 0, 0, 1};
   for (int axis = 0; axis < view.rank(); ++axis) {
@@ -91,7 +91,7 @@ class BackwardSums {
     store();
   }
 
-  // Sums of the hop before go on; those that this rank is about to add to arrive meanwhile.
+  // The sums of the hop before are sent on; those that this rank adds to next arrive meanwhile.
   void prepare(int hop, Transfers& moving) {
     if (hop == 0) return;
     send_on(hop, moving);
@@ -121,7 +121,7 @@ class BackwardSums {
   }
 
  private:
-  // What was finished at the hop before: to the next rank, or home after the last hop.
+  // The sums finished at the hop before: to the next rank, or back to the owner after the last hop.
   void send_on(int hop, Transfers& moving) {
     const int done = hop - 1, owner = ring_->owner_at(done);
     if (!ring_->holds(done)) return;

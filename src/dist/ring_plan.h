@@ -1,4 +1,4 @@
-// Who needs whose keys, and the blocks of work of one hop. Keys and values of rank `owner` reach rank owner + h at hop h.
+// The keys that each rank needs, and the blocks of work of one hop. Keys and values of rank `owner` reach rank owner + h at hop h.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // Sends and receives that progress while this process computes. MPI moves a large message only inside calls of MPI, so a
-// thread makes such calls now and then; it sleeps in between and takes next to no time from the computation.
+// thread makes such calls from time to time; it sleeps in between and uses almost no processor time.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -47,7 +47,7 @@ struct Transfers::State {
     return moved;
   }
 
-  // When a message that is asked for now would be here over the emulated link, which carries one after the other.
+  // The arrival time of a message over the emulated link, which carries one message after the other.
   [[nodiscard]] Clock::time_point due(std::size_t bytes) const {
     if (group.bandwidth <= 0) return {};
     const auto seconds = [](double s) {
@@ -133,7 +133,7 @@ void Transfers::wait() {
     }
     if (std::chrono::duration<double>(Clock::now() - moved).count() > state_->group.timeout)
       state_->refuse_wait();
-    // The peer may need this very core. After a second in vain it is not about to answer.
+    // The peer may need this core. After a second without progress it is not about to answer, so sleep.
     if (idle < 100) std::this_thread::yield();
     else std::this_thread::sleep_for(std::chrono::microseconds(idle < 10'000 ? 50 : 1000));
   }

@@ -46,7 +46,7 @@ struct Place {
   }
 };
 
-// Adds the drawing below what `page` has so far.
+// Appends the drawing below the existing contents of `page`.
 void append(Drawing& page, Drawing drawing, double scale, double down) {
   for (DrawingItem& item : drawing.items) std::visit(Place{scale, down}, item);
   std::move(drawing.items.begin(), drawing.items.end(), std::back_inserter(page.items));

@@ -1,4 +1,4 @@
-// Drawings put together: below each other, or in another size with words around.
+// Combines drawings: below each other, or resized with text around.
 #pragma once
 
 #include <string>
@@ -8,20 +8,19 @@
 
 namespace headlight::draw {
 
-// As wide as the widest; title and background are the first one's. Throws Error{usage} when there is none.
+// As wide as the widest; title and background are those of the first. Throws Error{usage} if there is none.
 [[nodiscard]] Drawing below_each_other(std::vector<Drawing> drawings);
 
-// For drawings of fixed layout, whose letters grow with their width. 0: as drawn.
+// For drawings of fixed layout, whose font size grows with their width. 0: unscaled.
 struct Frame {
-  double width_mm = 0;  // of the drawing
-  double font_size =
-      0;  // points, of most of its letters; those of the words around it if there is a width as well
+  double width_mm = 0;                   // of the drawing
+  double font_size = 0;                  // points, of most letters; with a width, also of the text around it
   std::string title = {}, caption = {};  // above and below it
 };
-// Throws Error{usage} for sizes that FigureStyle refuses.
+// Throws Error{usage} for sizes that FigureStyle rejects.
 [[nodiscard]] Drawing framed(Drawing drawing, const Frame& frame);
 
-// Size of most letters of a drawing; 0: it has none.
+// Font size of most letters of a drawing; 0: it has no text.
 [[nodiscard]] double usual_font_size(const Drawing& drawing);
 
 }  // namespace headlight::draw

@@ -35,7 +35,7 @@ Layout layout_of(int columns, Index in_row, int total) {
   const int even = static_cast<int>((total - kGap * (in_row - 1)) / in_row);
   layout.width =
       std::min({std::max(even, kSmallest), std::max(columns, kSmallest), kLargest, std::max(total, 1)});
-  // A row of heads that does not fit is broken into equal parts.
+  // A row of heads that does not fit is split into equal parts.
   const Index parts = (in_row + fits(layout.width) - 1) / fits(layout.width);
   layout.on_line = (in_row + parts - 1) / parts;
   return layout;
@@ -71,8 +71,8 @@ struct Cell {
   Index row = 0, column = 0;
 };
 
-// The strongest link. A row that sees a single key gives it all its weight, which is not informative: such a
-// row counts only where there is no other.
+// The largest weight. A row that sees a single key gives it all its weight, which is not informative: such a
+// row counts only if there is no other.
 Cell strongest(const WeightMap& map) {
   Cell best;
   bool best_chose = false, found = false;
@@ -147,7 +147,7 @@ std::string compared_maps_text(const WeightMap& a, const WeightMap& b, const Ter
   plain.legend = false;
   const std::string gap = style.look == Look::table ? "" : "\n";
   const auto named = [&](std::string_view name, const WeightMap& map, const TerminalStyle& look) {
-    // A table has no title of its own, and three of them need names.
+    // A table has no title, and three of them need names.
     return concat(name, "  ", look.look == Look::table ? title_line(map, look) : "", heat_map_text(map, look),
                   "\n");
   };

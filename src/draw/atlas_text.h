@@ -1,4 +1,4 @@
-// All heads at a glance: a small map of each, as many in a line as the terminal is wide.
+// A small map of each head, as many in a line as the terminal is wide.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace headlight::draw {
 
-// `in_row` maps stand in a row when they fit: the heads of a layer. As a table: a line for each map with its
+// `in_row` maps are in one row if they fit: the heads of a layer. As a table: a line for each map with its
 // largest weight.
 [[nodiscard]] std::string atlas_text(std::span<const WeightMap> maps, Index in_row,
                                      const TerminalStyle& style);

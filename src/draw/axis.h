@@ -17,7 +17,7 @@ struct AxisTick {
 
 struct Axis {
   AxisKind kind = AxisKind::linear;
-  double low = INFINITY, high = -INFINITY;  // of what was added; their logarithms on a logarithmic axis
+  double low = INFINITY, high = -INFINITY;  // of the added values, or of their logarithms
 
   // A logarithmic axis cannot show values that are not positive.
   [[nodiscard]] bool takes(double value) const;

@@ -15,7 +15,7 @@ namespace headlight::draw {
 namespace {
 
 constexpr int kLongestLabel = 24, kWidestBar = 60, kIndent = 2;
-constexpr double kBarPlace = 0.8;  // bars have one colour: their length is the number
+constexpr double kBarPlace = 0.8;  // bars have one colour, because their length is the number
 
 const std::string& key(const WeightMap& map, Index column) {
   return map.keys[static_cast<std::size_t>(column)];
@@ -72,11 +72,11 @@ std::string bar_line(const WeightMap& map, Index column, int label, const Termin
   return line.finish();
 }
 
-// A bar that starts in the middle of 2·half cells and grows to its sign's side.
+// A bar from the middle of 2·half cells to the side of its sign.
 void append_signed_bar(TerminalLine& line, double part, int half, const TerminalStyle& style) {
   const int start = line.column();
   const std::string_view block = style.pick("█", "#");
-  // Half blocks are the finest that a bar to the left can be made of.
+  // Half blocks are the finest step of a bar to the left.
   const auto halves = static_cast<int>(std::lround(std::min(std::abs(part), 1.0) * half * 2));
   const int whole = style.unicode() ? halves / 2 : (halves + 1) / 2;
   const bool odd = style.unicode() && halves % 2 == 1;

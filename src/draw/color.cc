@@ -22,7 +22,7 @@ double luminance(Rgb c) {
   return 0.2126 * linear(c.r) + 0.7152 * linear(c.g) + 0.0722 * linear(c.b);
 }
 
-// The scales in xterm's 256 colours, picked by hand: the nearest colours would change hue abruptly.
+// The scales in xterm's 256 colours, chosen by hand: the nearest colours would change hue abruptly.
 constexpr std::array<int, 10> kXtermLight = {230, 222, 186, 144, 246, 243, 60, 24, 18, 17};
 constexpr std::array<int, 10> kXtermDark = {233, 17, 18, 60, 242, 102, 144, 185, 221, 228};
 constexpr std::array<int, 9> kXtermViridisLight = {230, 185, 149, 71, 36, 30, 24, 54, 17};

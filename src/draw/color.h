@@ -28,10 +28,10 @@ inline constexpr std::array<Palette, 4> kPalettes = {Palette::cividis, Palette::
 
 // x in 0 … 1 to 0 … 1, or -1 … 1 to -1 … 1 with the sign kept. Values outside are clamped, NaN is 0.
 [[nodiscard]] double transferred(double x, Transfer transfer);
-// The other way: which x lands on place y. The logarithm's 0 is kLogFloor.
+// The inverse: the x at place y. The logarithm's 0 is kLogFloor.
 [[nodiscard]] double untransferred(double y, Transfer transfer);
 
-// From values to colours: of weights, 0 … top, or of signed values, -top … top.
+// Maps values to colours: weights, 0 … top, or signed values, -top … top.
 struct ColorScale {
   Theme theme = Theme::dark;
   Transfer transfer = Transfer::square_root;

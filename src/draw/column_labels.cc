@@ -8,7 +8,7 @@
 namespace headlight::draw {
 namespace {
 
-// A page of places for characters. A wide one takes its place and the next.
+// A grid of characters. A wide character takes its cell and the next.
 class Grid {
  public:
   Grid(int lines, int width)
@@ -37,7 +37,7 @@ class Grid {
   std::vector<std::vector<std::string>> lines_;
 };
 
-// Each label starts over its cell and climbs one line with each character. Two labels never meet: on
+// Each label starts above its cell and climbs one line with each character. Two labels never overlap: on
 // one line they are as far apart as their cells.
 std::string angled_lines(const std::vector<std::string>& labels, const ColumnLabels& form, int width) {
   Grid grid(form.height, width);

@@ -1,4 +1,4 @@
-// The words above a map's columns: side by side, climbing to the right, or numbers.
+// Labels above a map's columns: flat, climbing to the right, or numbers.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ inline constexpr int kAngledLines = 9;  // angled labels are cut to this
 // The lines above the cells, top to bottom, each with its newline.
 [[nodiscard]] std::string column_label_lines(const std::vector<std::string>& labels, const ColumnLabels& form,
                                              const TerminalStyle& style);
-// Numbers 0, step, 2·step … above every cell that has room; `in_cell` keys are in each cell.
+// Numbers 0, step, 2·step … above every cell with space; each cell has `in_cell` keys.
 [[nodiscard]] std::string column_number_line(std::size_t cells, std::int64_t in_cell,
                                              const ColumnLabels& form);
 

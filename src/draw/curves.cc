@@ -17,7 +17,7 @@ namespace {
 constexpr Rgb kInk = {38, 38, 44}, kSoft = {120, 120, 128}, kGrid = {232, 232, 236}, kPaper = {255, 255, 255};
 constexpr std::size_t kMostPoints = 1500;  // more cannot be seen, and make vector files large
 
-// Points within the axes; neighbouring points are averaged if there are more than pixels.
+// Points within the axes; neighbouring points are averaged if there are more points than pixels.
 Curve thinned(const Curve& curve, const Axis& x, const Axis& y) {
   Curve kept = curve;
   kept.points.clear();
@@ -41,7 +41,7 @@ Curve thinned(const Curve& curve, const Axis& x, const Axis& y) {
   return kept;
 }
 
-// Mixed with the paper, as if one could see through it.
+// Mixed with the background, as if it were transparent.
 Rgb faded(Rgb color, double alpha) {
   const auto mix = [alpha](std::uint8_t ink, std::uint8_t paper) {
     return static_cast<std::uint8_t>(std::lround(alpha * ink + (1 - alpha) * paper));
@@ -117,8 +117,8 @@ class Chart {
     find_heights();
   }
 
-  // A loss begins far above where it soon is. The first steps may leave the picture at its top, or the rest
-  // would be a flat line at its bottom.
+  // A loss starts far above its later values. The first steps may leave the picture at the top, because the rest
+  // would otherwise be a flat line at the bottom.
   void find_heights() {
     Axis all = y_;
     for (const Curve& curve : curves_) {
@@ -158,7 +158,7 @@ class Chart {
     text({16, top_ + height() / 2}, chart_.y_label, name, Anchor::middle, 90);
   }
 
-  // How a curve is drawn, in the picture and in its legend.
+  // The style of a curve, in the picture and in its legend.
   [[nodiscard]] static LineItem sample(const Curve& curve) {
     LineItem line{{}, curve.strong ? curve.color : faded(curve.color, 0.55), curve.strong ? 2.2 : 1.3};
     if (curve.guide) line.dashes = {5, 4};
@@ -193,7 +193,7 @@ class Chart {
     }
   }
 
-  // Ends that have no place on the axis stop at its border.
+  // Ends without a position on the axis stop at its border.
   void draw_spread(const Curve& curve, std::size_t point) {
     const Interval& bar = curve.spread[point];
     const auto end = [&](double y, double border) {

@@ -17,9 +17,9 @@ struct Curve {
   std::string label;          // none: not in the legend
   std::vector<Point> points;  // x rising
   Rgb color;
-  bool strong = false;  // with dots, on top of the others; its lowest (or highest) point is named
+  bool strong = false;  // with dots, on top of the others; its lowest (or highest) point is labelled
   bool guide = false;   // dashes without dots: a law, not a measurement
-  std::vector<Interval> spread = {};  // a bar through each point: how far runs differ; empty: none
+  std::vector<Interval> spread = {};  // a bar through each point: the spread of several runs; empty: none
 };
 
 inline constexpr double kCurveLetters = 11;  // points; the size of most letters
@@ -35,7 +35,7 @@ struct CurveChart {
   bool name_best = true;             // write the best value of strong curves beside it
 };
 
-// Points that are not finite, or have no place on a logarithmic axis, are left out. A chart without any is
+// Points that are not finite, or cannot be shown on a logarithmic axis, are omitted. A chart without any point is
 // Error{input}.
 [[nodiscard]] Drawing draw_curves(const CurveChart& chart);
 

@@ -33,7 +33,7 @@ struct TextLook {
   bool operator==(const TextLook&) const = default;
 };
 
-// One line of text. Its point is where the baseline starts, has its middle, or ends; it turns around that
+// One line of text. Its point is the start, the middle or the end of the baseline; the text is rotated around that
 // point, counter-clockwise.
 struct TextItem {
   Point at;
@@ -69,7 +69,7 @@ struct CellsItem {
   Index rows = 0, columns = 0;
   double gap = 0;  // between cells
   std::vector<std::optional<Rgb>> colors;
-  bool bitmap = false;  // as one picture: too many for shapes of their own
+  bool bitmap = false;  // as one picture, because there are too many for separate shapes
 };
 
 // Thin lines from bottom left to top right over some boxes, as if through a window.
@@ -79,7 +79,7 @@ struct HatchItem {
   double distance = 2.4, width = 0.4;
 };
 
-// What follows is seen inside the box only; without a box, everywhere again.
+// Clips what follows to the box; without a box, clipping ends.
 struct ClipItem {
   std::optional<Box> box;
 };
@@ -89,7 +89,7 @@ using DrawingItem = std::variant<RectangleItem, DotItem, LineItem, CellsItem, Ha
 struct Drawing {
   double width = 0, height = 0;
   Rgb background{255, 255, 255};
-  std::string title = {};  // for programs that read it aloud, and the PDF's properties
+  std::string title = {};  // for screen readers, and the properties of a PDF
   std::vector<DrawingItem> items = {};
 
   template <class Item>
@@ -102,11 +102,11 @@ using PictureFormat = headlight::FigureFormat;
 // Chosen by the file extension. Throws Error{usage} that lists the known ones.
 [[nodiscard]] PictureFormat picture_format(std::string_view path);
 
-// The file's bytes. `dpi` is the PNG's resolution; the others have none. Throws Error{resource} when the
-// picture would be too large, Error{file} when the fonts are missing.
+// The bytes of the file. `dpi` is the resolution of PNG only. Throws Error{resource} if the
+// picture would be too large, Error{file} if the fonts are missing.
 [[nodiscard]] std::string encoded(const Drawing& drawing, PictureFormat format, double dpi = 300);
 
-// Texts on it with characters that no font of this machine has: they are drawn as boxes.
+// Texts with characters that no installed font has: they are drawn as boxes.
 [[nodiscard]] std::vector<std::string> texts_without_glyphs(const Drawing& drawing);
 
 inline constexpr double kPointsPerMillimetre = 72 / 25.4;

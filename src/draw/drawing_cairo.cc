@@ -43,7 +43,7 @@ void set_color(cairo_t* cr, Rgb c, double alpha = 1) {
   cairo_set_source_rgba(cr, c.r / 255.0, c.g / 255.0, c.b / 255.0, alpha);
 }
 
-// On pixels, edges go to the nearest pixel border: every pixel of a cell has the cell's colour exactly.
+// On pixels, edges are rounded to pixel borders, so that every pixel of a cell has exactly the cell's colour.
 enum class Edges { exact, pixels };
 
 Box snapped(cairo_t* cr, const Box& box) {
@@ -82,7 +82,7 @@ class Painter {
     cairo_set_line_width(cr_, item.width);
     cairo_set_line_join(cr_, CAIRO_LINE_JOIN_ROUND);
     cairo_set_dash(cr_, item.dashes.data(), static_cast<int>(item.dashes.size()), 0);
-    cairo_new_path(cr_);  // text leaves a point behind
+    cairo_new_path(cr_);  // text leaves a current point
     for (const Point& point : item.points) cairo_line_to(cr_, point.x, point.y);
     cairo_stroke(cr_);
   }

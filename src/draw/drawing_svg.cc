@@ -1,4 +1,4 @@
-// SVG by our own hand: words stay words, which can be found, copied and read aloud, and cells stay cells.
+// Writes SVG directly: text stays text, which can be searched, copied and read aloud, and cells stay cells.
 #include <fmt/core.h>
 
 #include "core/escape.h"
@@ -129,7 +129,7 @@ class SvgWriter {
     if (item.anchor != Anchor::left) {
       out_ += fmt::format(" text-anchor=\"{}\"", item.anchor == Anchor::middle ? "middle" : "end");
     }
-    // Where the font is another one, the text is stretched to the length that was reserved for it.
+    // With another font, the text is stretched to the reserved length.
     out_ += fmt::format(
         " font-size=\"{}\" fill=\"{}\"{} textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\">{}</text>\n",
         number(item.look.size), hex(item.look.color), item.look.bold ? " font-weight=\"bold\"" : "",

@@ -18,7 +18,7 @@ struct Segment {
   Point from, to;
 };
 [[nodiscard]] std::vector<Segment> hatch_lines(const Box& box, double distance);
-// A cell's place in its grid; `overlap` reaches under the cells that are drawn after it, which hides seams.
+// A cell's box in its grid; `overlap` extends it below cells that are drawn later, which hides seams.
 [[nodiscard]] Box cell_box(const CellsItem& cells, Index row, Index column, double overlap);
 
 }  // namespace headlight::draw

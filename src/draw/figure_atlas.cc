@@ -12,7 +12,7 @@ namespace {
 constexpr double kLargestMap = 90;    // points
 constexpr double kCaptionSize = 0.8;  // of the font's size
 
-// "2" of "2.5": what all maps of a row share, and what all of a column do.
+// "2" of "2.5": the label shared by the maps of a row, or of a column.
 std::string part_of(const std::string& name, bool after_point) {
   const std::size_t point = name.find('.');
   if (point == std::string::npos) return after_point ? name : "";

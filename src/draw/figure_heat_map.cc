@@ -13,7 +13,7 @@ namespace {
 constexpr double kLargestCell = 36;  // points
 constexpr double kAxisTitle = 1.5;   // of the turned title beside the rows, in font sizes
 
-// All panels of a figure have one cell size, and the labels of the largest.
+// All panels of a figure have the same cell size, and the margins of the largest labels.
 struct Grid {
   std::size_t in_row = 1;
   double cell = 0;
@@ -38,7 +38,7 @@ Grid grid_of(const FigurePage& page, std::span<const WeightMap> maps, std::size_
   grid.labels_once =
       std::all_of(maps.begin(), maps.end(), [&](const WeightMap& m) { return m.queries == maps[0].queries; });
   grid.cell = kLargestCell;
-  // Labels depend on the cells' size and the other way around; it settles at once or the next time.
+  // Labels depend on the cell size and the cell size on the labels; two iterations are enough.
   for (int round = 0; round < 4; ++round) {
     grid.rows = row_labels(page.typesetter, map.queries, page.ink(), grid.cell, limit);
     grid.columns = column_labels(page.typesetter, map.keys, page.ink(), grid.cell, limit);
@@ -47,7 +47,7 @@ Grid grid_of(const FigurePage& page, std::span<const WeightMap> maps, std::size_
     const double labels = grid.label_width * (grid.labels_once ? 1 : panels);
     const double room = page.room() - labels - grid.gap * (panels - 1);
     double cell = room / (panels * static_cast<double>(map.columns()));
-    // Words above the last columns lean over the map's right side.
+    // Labels above the last columns extend beyond the map's right side.
     for (std::size_t j = 0; j < map.keys.size(); ++j) {
       const double columns = (panels - 1) * static_cast<double>(map.columns()) + static_cast<double>(j) + 0.5;
       cell = std::min(cell, (room - overhang(page.typesetter, grid.columns, j)) / columns);
@@ -119,7 +119,7 @@ void add_row(FigurePage& page, std::span<const WeightMap> maps, const Grid& grid
 
 Drawing panels(std::span<const WeightMap> given, const FigureStyle& style, std::string title) {
   FigurePage page(style, std::move(title));
-  // No finer than the pixels it will have.
+  // Not finer than its pixels.
   const auto most = static_cast<Index>(std::max(16.0, 0.7 * style.width() * style.dpi / 72));
   std::vector<WeightMap> maps;
   for (const WeightMap& map : given) {

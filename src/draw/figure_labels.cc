@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kGap = 0.35;  // between labels and map, in font sizes
 
-// Sizes and steps so that lines of text `room` apart do not touch.
+// Font sizes and steps for which lines of text `room` apart do not overlap.
 void thin_out(AxisLabels& labels, double room) {
   const double size = labels.look.size;
   labels.look.size = std::max(std::min(size, kSmallestLabel), std::min(size, room / kTightHeight));

@@ -1,4 +1,4 @@
-// The words along a map's sides: turned, made smaller or thinned out until none touches another.
+// Labels along a map's sides: rotated, shrunk or thinned out until none overlaps another.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 namespace headlight::draw {
 
 struct AxisLabels {
-  std::vector<std::string> texts;  // as they are shown, one for each row or column
+  std::vector<std::string> texts;  // the displayed text, one for each row or column
   TextLook look;
   Index step = 1;      // every so many are shown
   double degrees = 0;  // 0, 45 or 90
-  double length = 0;   // of the longest one shown
+  double length = 0;   // of the longest displayed label
 };
 
 inline constexpr double kSmallestLabel = 4.5;  // points; smaller ones are thinned out instead
@@ -22,7 +22,7 @@ inline constexpr double kSmallestLabel = 4.5;  // points; smaller ones are thinn
 // Labels to the left of rows that are `pitch` apart, no longer than `limit`.
 [[nodiscard]] AxisLabels row_labels(const Typesetter& typesetter, const std::vector<std::string>& labels,
                                     const TextLook& look, double pitch, double limit);
-// Labels above columns. Flat when each fits its column, else at 45 degrees, else upright.
+// Labels above columns: flat if each fits its column, else at 45 degrees, else upright.
 [[nodiscard]] AxisLabels column_labels(const Typesetter& typesetter, const std::vector<std::string>& labels,
                                        const TextLook& look, double pitch, double limit);
 
@@ -30,7 +30,7 @@ inline constexpr double kSmallestLabel = 4.5;  // points; smaller ones are thinn
 [[nodiscard]] double height_of(const AxisLabels& columns);
 [[nodiscard]] double overhang(const Typesetter& typesetter, const AxisLabels& columns, std::size_t column);
 
-// Puts the labels beside a map whose first cell starts at `corner`.
+// Draws the labels beside a map whose first cell starts at `corner`.
 void add_row_labels(Drawing& drawing, const AxisLabels& labels, Point corner, double pitch);
 void add_column_labels(Drawing& drawing, const AxisLabels& labels, Point corner, double pitch);
 

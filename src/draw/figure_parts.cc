@@ -12,7 +12,7 @@
 namespace headlight::draw {
 namespace {
 
-constexpr Index kMostShapes = 64;  // rows and columns up to which cells are shapes of their own
+constexpr Index kMostShapes = 64;  // rows and columns up to which cells are separate shapes
 
 void check_range(double x, double least, double most, std::string_view what) {
   if (x >= least && x <= most) return;
@@ -142,7 +142,7 @@ void FigurePage::legend(const Legend& parts) {
   for (std::size_t i = 0; i < ticks.size(); ++i) {
     const double at = x + ticks[i].place * bar, half = typesetter.width(ticks[i].text, small) / 2;
     const bool is_end = i == 0 || i + 1 == ticks.size();
-    const double end_room = x + bar - 2 * half - size * 0.4;  // of the last number, which is always there
+    const double end_room = x + bar - 2 * half - size * 0.4;  // of the last number, which is always drawn
     if (at - half < last + 0.4 * size || (!is_end && at + half > end_room)) continue;
     drawing.add(LineItem{
         .points = {{at, y + height}, {at, y + height + 0.2 * size}}, .color = colors.quiet, .width = 0.5});

@@ -10,7 +10,7 @@
 
 namespace headlight::draw {
 
-// A figure in the making. `y` is where the next part starts.
+// A figure that is being built. `y` is where the next part starts.
 class FigurePage {
  public:
   FigurePage(const FigureStyle& style, std::string title);
@@ -30,20 +30,20 @@ class FigurePage {
   }
   [[nodiscard]] TextLook quiet(double size = 1) const { return {font() * size, colors.quiet, false}; }
 
-  // A heading between two places; `tag` stands to its right, or below when there is no room.
+  // A heading between two positions; `tag` is to its right, or below if there is no space.
   void heading(std::string_view text, std::string_view tag, double from, double to);
-  // The cells of a map, hatched where the query cannot see the key; numbers in them when asked for.
+  // The cells of a map, hatched where the query cannot see the key, with numbers if requested.
   void cells(const WeightMap& map, const Box& box);
-  // A bar of colours with numbers, and how masked cells look.
+  // A colour bar with numbers, and a sample of masked cells.
   struct Legend {
     bool is_signed = false, has_masked = false;
     std::string masked_words = "not visible";
     std::string quantity = {};  // none: the usual one
   };
   void legend(const Legend& parts);
-  // Wrapped, in quiet ink.
+  // Wrapped, in muted colour.
   void paragraph(std::string_view text);
-  // The height is what was used.
+  // Height of the drawn part.
   [[nodiscard]] Drawing finish();
 
  private:

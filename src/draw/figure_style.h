@@ -12,14 +12,14 @@ namespace headlight::draw {
 struct FigureStyle {
   double width_mm = 160;  // of the whole figure; its height follows
   double font_size = 8;   // points
-  double dpi = 300;       // of a PNG; also how fine a map of many tokens can be
+  double dpi = 300;       // of a PNG; also limits the detail of a map of many tokens
   Theme theme = Theme::light;
   Transfer transfer = Transfer::square_root;
   Palette palette = Palette::cividis;
-  double top = 1;            // the value at the scale's end
+  double top = 1;            // the value at the end of the scale
   bool numbers = false;      // in the cells, where they fit
-  std::string title = {};    // above everything, none unless given
-  std::string caption = {};  // below everything
+  std::string title = {};    // above the figure; empty unless given
+  std::string caption = {};  // below the figure
 
   [[nodiscard]] ColorScale scale(bool is_signed) const noexcept {
     return {theme, transfer, is_signed, top, palette};

@@ -1,4 +1,4 @@
-// Figures of weight maps, for papers, slides and pages. Each is a drawing; encoded() makes it a file.
+// Figures of weight maps, for papers, slides and pages. Each is a drawing; encoded() converts it to a file.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace headlight::draw {
 
-// One map or several, with words along its sides. As many side by side as stay readable.
+// One map or several, with labels. As many side by side as stay readable.
 [[nodiscard]] Drawing heat_map_figure(std::span<const WeightMap> maps, const FigureStyle& style);
 
 // Small maps of all heads: `in_row` heads of a layer in a row, layers below each other.
-// `captions`, when given, stand below each.
+// `captions`, if given, are drawn below the maps.
 [[nodiscard]] Drawing atlas_figure(std::span<const WeightMap> maps, Index in_row, const FigureStyle& style,
                                    std::span<const std::string> captions = {});
 

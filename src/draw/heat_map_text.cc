@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kGap = 1;           // between labels and cells
 constexpr int kWidestCell = 4;    // wider cells are not more readable
-constexpr Index kMostRows = 120;  // a map that is higher than two screens is pooled
+constexpr Index kMostRows = 120;  // a map higher than two screens is pooled
 
 int widest(const std::vector<std::string>& labels) {
   int width = 0;
@@ -36,7 +36,7 @@ int left_width(const Layout& layout, const TerminalStyle& style) {
   return style.rows_on_line() == 2 ? 2 * (one + 2) + 1 + kGap : one + kGap;
 }
 
-// The widest form of labels that fits, or none when the columns have to be pooled.
+// The widest form of labels that fits, or none if the columns have to be pooled.
 std::optional<Layout> fitting(const WeightMap& map, const TerminalStyle& style) {
   const int count = static_cast<int>(map.columns()), least = least_cell_width(style, map.is_signed);
   Layout layout;
@@ -62,7 +62,7 @@ std::optional<Layout> fitting(const WeightMap& map, const TerminalStyle& style) 
   return with(LabelForm::numbered, cell);
 }
 
-// Pools the map by the smallest factor with which it fits.
+// Pools the map by the smallest factor that makes it fit.
 Layout fit(WeightMap& map, const TerminalStyle& style) {
   const WeightMap whole = map;
   for (Index by = std::max<Index>(1, (whole.rows() + kMostRows - 1) / kMostRows);
@@ -70,7 +70,7 @@ Layout fit(WeightMap& map, const TerminalStyle& style) {
     map = pooled(whole, {(whole.rows() + by - 1) / by, (whole.columns() + by - 1) / by});
     if (const auto layout = fitting(map, style)) return *layout;
   }
-  // Not even one column beside its label: the line is longer than the terminal, and the terminal breaks it.
+  // Not even one column fits beside its label: the line is longer than the terminal, which wraps it.
   Layout narrow;
   narrow.label = 1;
   narrow.number = digits((map.rows() - 1) * map.rows_in_cell);
@@ -84,7 +84,7 @@ void append_row_label(TerminalLine& line, const WeightMap& map, Index row, const
   if (row >= map.rows()) return;
   if (layout.number > 0)
     line.text(right_aligned(std::to_string(row * map.rows_in_cell), layout.number) + " ");
-  // Of a block of rows the number says which; the first word says where that is.
+  // A block of rows is labelled by its number; the first word shows its position.
   std::string label = map.queries[static_cast<std::size_t>(row)];
   if (map.rows_in_cell > 1) label = label.substr(0, label.find(" … "));
   line.text(left_aligned(shown(label), layout.label));

@@ -9,7 +9,7 @@ namespace headlight::draw {
 
 struct LegendParts {
   bool is_signed = false;
-  bool has_masked = false;  // explain the mark of hidden cells
+  bool has_masked = false;  // explain the glyph of hidden cells
   std::string masked_words = "not visible";
   std::string quantity = {};  // none: the usual one
   int indent = 0;

@@ -36,7 +36,7 @@ std::string shade_cell(double x, int width, const TerminalStyle& style, bool is_
   return concat(sign, repeated(shade(style, level), width - 1));
 }
 
-// One cell on a line of its own.
+// One cell on a separate line.
 void append_single(TerminalLine& line, const WeightMap& map, Index row, Index column, int width,
                    const TerminalStyle& style) {
   if (!map.sees(row, column)) {

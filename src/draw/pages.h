@@ -1,4 +1,4 @@
-// Drawings as pages: several in one PDF, and one drawing on another.
+// Drawings as pages: several in one PDF, and one drawing inside another.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace headlight::draw {
 
 // One PDF with a page for each; its title is that of the first. The same pages give the same bytes. Throws Error{usage}
-// without any page.
+// if there are none.
 [[nodiscard]] std::string encoded_pages(const std::vector<Drawing>& pages);
 
 // Adds everything on `picture` to `page`, scaled, with its top left corner at `at`.

@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// Level M: all bytes of a code, check bytes of a block, blocks, and the places of alignment patterns.
+// Level M: total bytes of a code, check bytes per block, blocks, and positions of alignment patterns.
 struct Version {
   int bytes, check, blocks;
   std::array<int, 3> alignment;  // 0: none
@@ -38,7 +38,7 @@ std::uint8_t product(std::uint8_t a, std::uint8_t b) {  // in GF(256) modulo x^8
   return static_cast<std::uint8_t>(out);
 }
 
-// Mode, length and text, filled up to the version's size.
+// Mode, length and text, padded to the version's size.
 Bytes data_of(std::string_view text, const Version& version) {
   Bytes out;
   unsigned pending = 0b0100, bits = 4;  // bytes follow
@@ -186,7 +186,7 @@ class Drawing {
   Bytes fixed_;
 };
 
-// Long runs, squares, what looks like a finder pattern, and an uneven share of black make a code hard to read.
+// Penalty for long runs, squares, patterns like the finder pattern, and an uneven share of black, which are hard to read.
 int penalty(const QrCode& code) {
   int sum = 0, black = 0;
   for (const bool across : {true, false}) {

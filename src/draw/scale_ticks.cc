@@ -32,7 +32,7 @@ std::vector<Tick> scale_ticks(const ColorScale& scale) {
   std::vector<Tick> ticks;
   for (const double share : shares(scale.transfer, scale.is_signed)) {
     const double value = share * scale.top;
-    // All that is smaller than the logarithm's first tick has the same colour.
+    // All values below the logarithm's first tick have the same colour.
     const bool floor = scale.transfer == Transfer::logarithm && !scale.is_signed && ticks.empty();
     const std::string_view sign = floor ? "≤" : scale.is_signed && value > 0 ? "+" : "";
     std::string text = fmt::format("{}{}", sign, short_number(value));

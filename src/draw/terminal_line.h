@@ -37,13 +37,13 @@ class TerminalLine {
   void switch_to(const std::string& codes);
   std::string out_, codes_;
   int column_ = 0;
-  std::size_t spaces_ = 0;  // held back until something follows
+  std::size_t spaces_ = 0;  // spaces held back until something follows
 };
 
-// The cut marks "…" of labels as "~" where the style has ASCII alone. Words keep their letters.
+// Replaces the "…" of shortened labels by "~" if the style is ASCII only. Words keep their letters.
 [[nodiscard]] std::string in_glyphs(std::string text, const TerminalStyle& style);
 
-// bold and dim are "" where the style has no colour.
+// bold and dim are "" if the style has no colour.
 [[nodiscard]] std::string_view bold_code(const TerminalStyle& style) noexcept;
 [[nodiscard]] std::string_view dim_code(const TerminalStyle& style) noexcept;
 

@@ -1,4 +1,4 @@
-// Style of pictures made of text.
+// Style of maps and tables in text.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct TerminalStyle {
   Theme theme = Theme::dark;
   Transfer transfer = Transfer::square_root;
   Palette palette = Palette::cividis;
-  double top = 1;        // the value at the scale's end
+  double top = 1;        // the value at the end of the scale
   int width = 80;        // columns; of a table 0 means any number
   bool numbers = false;  // in the cells, where they fit
   bool legend = true;

@@ -25,7 +25,7 @@ Character first_character(std::string_view text) {
     for (std::size_t i = 1; i < length; ++i)
       code = (code << 6) | (static_cast<std::uint8_t>(text[i]) & 0x3FU);
   }
-  // A terminal gives a lone control character or an invalid byte one column at most.
+  // A terminal gives a single control character or an invalid byte at most one column.
   const bool known = length > 1 || code < 0x80;
   return {text.substr(0, length), known ? utf8proc_charwidth(static_cast<utf8proc_int32_t>(code)) : 1};
 }

@@ -20,9 +20,9 @@ class Typesetter {
 
   [[nodiscard]] double width(std::string_view text, const TextLook& look) const;
   [[nodiscard]] bool has_glyphs(std::string_view text) const;
-  // Cut and ended in "…" when it is wider.
+  // Shortened, ending in "…", if it is wider.
   [[nodiscard]] std::string fitted(std::string_view text, const TextLook& look, double width) const;
-  // Broken at spaces into lines no wider; a word that is wider is cut.
+  // Broken at spaces into lines that are not wider; a wider word is shortened.
   [[nodiscard]] std::vector<std::string> wrapped(std::string_view text, const TextLook& look,
                                                  double width) const;
 
@@ -34,7 +34,7 @@ class Typesetter {
 
 inline constexpr double kLineHeight = 1.3;    // from baseline to baseline, in font sizes
 inline constexpr double kCapHeight = 0.73;    // of a capital letter
-inline constexpr double kTightHeight = 1.16;  // from the highest to the lowest that letters reach
+inline constexpr double kTightHeight = 1.16;  // from the highest to the lowest point of letters
 inline constexpr std::string_view kFontFamily = "DejaVu Sans";
 
 }  // namespace headlight::draw

@@ -1,4 +1,4 @@
-// A matrix of weights with its words: the input of terminal maps and figures.
+// A matrix of weights with its labels: the input of terminal maps and figures.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace headlight::draw {
 
-// exact: the model's own numbers. derived: computed from them, such as a mean over heads. example: of no model; maps say
-// nothing about it.
+// exact: the model's own numbers. derived: computed from them, such as a mean over heads. example: not from a model; maps
+// show no note.
 enum class Origin : std::uint8_t { exact, derived, example };
 [[nodiscard]] std::string_view name_of(Origin origin) noexcept;
 
@@ -20,13 +20,13 @@ struct WeightMap {
   std::string title;       // "layer 2, head 5"
   std::string short_name;  // "2.5", where many maps share a page
   Origin origin = Origin::exact;
-  std::string derivation;                  // how, when derived: "mean of 8 heads"
+  std::string derivation;                  // the computation, if derived: "mean of 8 heads"
   std::vector<std::string> queries, keys;  // a label for each row and column
   std::vector<float> weights;              // [rows, columns], row after row
   std::vector<std::uint8_t> visible;       // the same shape, 0 where the query cannot see the key; empty: all
   std::string masked_words = "not visible";     // meaning of a 0
   bool is_signed = false;                       // a difference, or scores
-  Index rows_in_cell = 1, columns_in_cell = 1;  // each cell is the largest of so many
+  Index rows_in_cell = 1, columns_in_cell = 1;  // each cell is the largest of this many
   std::string row_axis = "query (from)", column_axis = "key (to)";
   std::string quantity = {};  // name of the numbers in the legend; empty: weights, or their differences
 
@@ -47,21 +47,21 @@ struct WeightMap {
   }
 };
 
-// Throws Error{usage} when sizes do not belong together or there is nothing to draw, Error{numeric}
-// when a number that can be seen is not finite.
+// Throws Error{usage} if sizes are inconsistent or there is nothing to draw, Error{numeric}
+// if a visible number is not finite.
 void check(const WeightMap& map);
 
-// The largest absolute value that can be seen; 0 when there is none.
+// The largest visible absolute value; 0 if there is none.
 [[nodiscard]] double largest(const WeightMap& map);
 
-// At most so many rows and columns, by taking the largest of each block (of a signed map: the farthest
-// from zero). A single strong link never disappears. A block is visible when one of its cells is.
+// Pools to this many rows and columns, by the largest of each block (of a signed map: the farthest
+// from zero), so that a single large weight never disappears. A block is visible if one of its cells is.
 struct MapSize {
   Index rows, columns;
 };
 [[nodiscard]] WeightMap pooled(const WeightMap& map, MapSize limit);
 
-// b - a, cell by cell; a cell is visible when both are. Throws Error{usage} when the shapes differ.
+// b - a, cell by cell; a cell is visible if both are. Throws Error{usage} if the shapes differ.
 [[nodiscard]] WeightMap difference(const WeightMap& a, const WeightMap& b);
 
 // A label for display: control characters as \n and \x1b, labels of spaces in quotes.

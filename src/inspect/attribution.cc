@@ -63,7 +63,7 @@ struct Parts {
   }
 };
 
-// Walks along the stream and collects who wrote what.
+// Walks along the stream and collects the contribution of each component.
 class Walk {
  public:
   Walk(Context& ctx, const models::Stack& stack, const models::Stack::Saved& saved, Index row)
@@ -101,7 +101,7 @@ class Walk {
     return FrozenNorm(norm, b.config().norm, step.post_norm, row_);
   }
 
-  // The output projection of one head after the other, and of none: that is its bias.
+  // The output projection of each head, and its bias, which belongs to no head.
   void attention(const nn::MultiHeadAttention& a, const nn::MultiHeadAttention::Saved& s,
                  const std::optional<FrozenNorm>& post) {
     const nn::MultiHeadAttentionConfig& c = a.config();
@@ -126,12 +126,12 @@ class Walk {
     add(parts_.biases, bias);
   }
 
-  // What a step adds to the stream is scaled in some models.
+  // Some models scale the output of a sublayer.
   void grow(Vector& v) const {
     for (double& x : v) x *= times_;
   }
 
-  // What the block's feed-forward, or its experts, made of this token.
+  // The output of the block's feed-forward, or its experts, for this token.
   [[nodiscard]] Vector answer(const nn::Block& b, const nn::Block::Saved& s) const {
     if (b.experts.empty()) {
       const Tensor& active = s.feed_forward.active;

@@ -16,7 +16,7 @@ struct CorefReport {
   Share nearest;                 // the baseline, on the other half
   double chance = 0;             // of a random guess on that half: the mean of 1 / candidates
   Index items = 0, too_long = 0,
-        unseen = 0;  // asked; longer than the model reads; a candidate after the pronoun
+        unseen = 0;  // tested items; items longer than the context; items with a candidate after the pronoun
 };
 
 // Variants of one item are in the same half. Decoders get only items in which all candidates come before the pronoun,

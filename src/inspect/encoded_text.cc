@@ -35,7 +35,7 @@ EncodedText as_read(std::string_view text, const std::vector<TokenPiece>& pieces
   return encoded;
 }
 
-// For each token the range of words [first, last) that it overlaps. A token without bytes of its own, such as the first
+// For each token the range of words [first, last) that it overlaps. A token that covers no bytes, such as the first
 // bytes of a character that later tokens complete, belongs to the word that begins at its position.
 std::vector<Range> spans_of(const EncodedText& encoded, const std::vector<text::ByteSpan>& spans) {
   std::vector<Range> out;

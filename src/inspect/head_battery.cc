@@ -7,7 +7,7 @@
 namespace headlight::inspect {
 namespace {
 
-// Repeated everyday words, names, pronouns, commas and quotations: the patterns of heads need them to appear.
+// Repeated everyday words, names, pronouns, commas and quotations: heads show their patterns only where these occur.
 constexpr const char* kProse[] = {
     "The old boat lay on the beach, and nobody knew who had left the boat there.",
     "Every morning a small boy came to the beach to look at the boat.",

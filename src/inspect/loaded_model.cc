@@ -47,8 +47,8 @@ void check_folder(const std::string& folder) {
   }
 }
 
-// The folder that a Hugging Face cache (models--owner--name) has of a model: the snapshot that refs/main names, or the
-// only one. A folder that is none is returned as it is.
+// The snapshot folder of a model in a Hugging Face cache (models--owner--name): the one that refs/main names, or the
+// only one. Any other folder is returned unchanged.
 std::string snapshot_of(const std::string& folder) {
   const fs::path snapshots = fs::path(folder) / "snapshots";
   if (is_there(fs::path(folder) / "config.json") || !is_folder(snapshots)) return folder;
@@ -69,7 +69,7 @@ std::string snapshot_of(const std::string& folder) {
                      escaped(snapshots.string())));
 }
 
-// "gpt2" for …/models--openai--gpt2/snapshots/607a30d…: the hash says nothing to people.
+// "gpt2" for …/models--openai--gpt2/snapshots/607a30d…, because the hash means nothing to readers.
 std::string name_of_folder(const fs::path& path) {
   const std::string cache = path.parent_path().parent_path().filename().string();
   if (path.parent_path().filename() == "snapshots" && cache.starts_with("models--"))

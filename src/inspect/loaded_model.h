@@ -17,7 +17,7 @@ namespace headlight::inspect {
 struct LoadedModel {
   std::string name, folder;  // folder: or a .gguf file
   std::unique_ptr<models::Transformer> model;
-  std::unique_ptr<models::RecurrentModel> recurrent = nullptr;  // in its place, where one is accepted
+  std::unique_ptr<models::RecurrentModel> recurrent = nullptr;  // in its place, if accepted
   std::vector<std::string> notices;                             // notes about the files
   std::optional<Tokenizer> tokenizer;  // none: the folder has no tokenizer, and ids must be given
   std::unique_ptr<text::KnownWords> words =
@@ -29,13 +29,13 @@ struct LoadedModel {
   [[nodiscard]] Part usual_part() const;  // the first part that processes the text
 };
 
-// A folder or a .gguf file, or a name that is looked for in `places`, as it is and as "headlight-NAME". Throws Error{file}
-// when it is not there. "NAME+ADAPTER" keeps its adapter.
+// A folder or a .gguf file, or a name that is searched in `places`, unchanged and as "headlight-NAME". Throws Error{file}
+// if it does not exist. "NAME+ADAPTER" keeps its adapter.
 [[nodiscard]] std::string find_model(const std::string& name, const std::vector<std::string>& places);
 // Names of the models in these folders, sorted, without "headlight-".
 [[nodiscard]] std::vector<std::string> model_names(const std::vector<std::string>& places);
-// "MODEL+ADAPTER" is a model with an adapter (models/adapter.h), the folder of an adapter is the model that it was made
-// for with it.
+// "MODEL+ADAPTER" is a model with an adapter (models/adapter.h). The folder of an adapter alone means its base model
+// with the adapter.
 struct ModelPath {
   std::string model, adapter;
 };

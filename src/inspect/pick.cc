@@ -25,7 +25,8 @@ std::string word_list(const EncodedText& encoded) {
 
 [[noreturn]] void refuse(const EncodedText& encoded, std::string_view what, std::string_view found) {
   throw Error(ErrorKind::usage, "inspect.word",
-              concat("\"", escaped(what, 60), "\": ", found, "\nThe words are: ", word_list(encoded)));
+              concat("\"", escaped(what, 60), "\"", found.starts_with("is ") ? " " : ": ", found,
+                     "\nThe words are: ", word_list(encoded)));
 }
 
 using text::Case;

@@ -48,7 +48,7 @@ File::File(int descriptor, const std::string& path) try : path_(path), fd_(descr
     refuse_file(path, S_ISDIR(status.st_mode) ? "is a folder, not a file"
                                               : "is a pipe or device, not a regular file");
   size_ = static_cast<std::uint64_t>(status.st_size);
-} catch (...) {  // rethrown; the file is closed also if memory for its name is missing
+} catch (...) {  // rethrown; closes the file even if there is no memory for its name
   ::close(descriptor);
 }
 

@@ -1,4 +1,4 @@
-// Files as untrusted input: regular files only, every failure an Error that names the file.
+// Files as untrusted input: regular files only, every failure is an Error that names the file.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,21 @@ namespace headlight::io {
 // Throws Error{file}: "FILE: REASON (cannot open)".
 [[noreturn]] void fail_file(const std::string& path, std::string_view doing, int error_number);
 
-// An open regular file. Pipes, devices and folders are refused before they can block or surprise.
+// An open regular file. Pipes, devices and folders are refused, because opening them could block.
 class File {
  public:
   // Throws Error{file}.
   explicit File(const std::string& path);
-  // Takes an open file and closes it at the end; `path` is its name in messages.
+  // Takes over an open file and closes it at the end; `path` is its name in messages.
   File(int descriptor, const std::string& path);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }  // when it was opened
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }  // when the file was opened
   [[nodiscard]] int descriptor() const noexcept { return fd_; }
-  // Fills all of `bytes`; throws Error{file} when the file ends before (it shrank since it was opened).
+  // Fills all of `bytes`; throws Error{file} if the file is shorter (it shrank since it was opened).
   void read(std::uint64_t offset, std::span<std::byte> bytes) const;
 
  private:
@@ -38,7 +38,7 @@ class File {
   std::uint64_t size_ = 0;
 };
 
-// The whole file, refused (input) above `limit` bytes before any memory is taken.
+// The whole file, refused (input) above `limit` bytes before memory is allocated.
 [[nodiscard]] std::vector<std::byte> read_file(const std::string& path, std::uint64_t limit);
 [[nodiscard]] std::vector<std::byte> read_file(const File& file, std::uint64_t limit);
 

@@ -92,7 +92,7 @@ std::unique_ptr<const File> Folder::open(const std::string& name, ErrorKind miss
     throw Error(missing, "file.open", concat(escaped(path), ": ", reason(problem), " (cannot open)"));
   }
   try {
-    // From here on File closes the descriptor; if its construction fails, close it here.
+    // Below, File closes the descriptor; if its construction fails, close it here.
     std::unique_ptr<const File> file(new (std::nothrow) File(fd, path));
     if (file == nullptr) {
       ::close(fd);

@@ -1,5 +1,5 @@
-// A model's folder, held by a handle. Its files are opened relative to that handle by plain names: no path
-// in an untrusted file leads out of the folder.
+// A model's folder, opened once. Its files are opened relative to that handle by plain names, so no path
+// in an untrusted file can lead out of the folder.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Folder {
   [[nodiscard]] bool has(const std::string& name) const noexcept;
   // A regular file. A link is followed to a file of the same folder, and, in a snapshot of a Hugging Face
   // cache, to a blob of the same model; any other is refused. Throws Error{input} for refused links, and
-  // Error{missing} when there is no such file: `file` for a name chosen here, `input` for one read from
+  // Error{missing} if there is no such file: `file` for a name chosen by the program, `input` for one read from
   // another file.
   [[nodiscard]] std::unique_ptr<const File> open(const std::string& name,
                                                  ErrorKind missing = ErrorKind::file) const;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kTemporary = ".part-", kTrash = ".trash-";
 
-// Not there already, and recognised by remove_leftovers().
+// An unused name that remove_leftovers() recognises.
 std::string fresh_name(const std::string& parent, std::string_view prefix) {
   static std::atomic<unsigned> counter{0};
   for (;;) {
@@ -82,10 +82,10 @@ void FolderWriter::commit() {
   }
   if (errno == EEXIST &&
       ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
-    flush_folder(parent_);  // the destructor removes the old one, which now has the temporary name
+    flush_folder(parent_);  // the destructor removes the old folder, which now has the temporary name
     return;
   }
-  // A file system without these two: a moment without either folder cannot be avoided, a half one can.
+  // File systems without these two operations: for a moment neither folder exists, but never an incomplete one.
   if (errno != EINVAL && errno != ENOSYS) fail_file(path, "write", errno);
   remove_folder(parent_, name_);
   if (::rename(temporary_.c_str(), path.c_str()) != 0) fail_file(path, "write", errno);
@@ -99,7 +99,7 @@ void remove_folder(const std::string& parent, const std::string& name) noexcept 
     if (::rename((parent + "/" + name).c_str(), trash.c_str()) != 0) return;
     std::error_code ignored;
     std::filesystem::remove_all(trash, ignored);
-  } catch (...) {  // no memory for a name: the folder stays, whole
+  } catch (...) {  // no memory for a name: the complete folder stays
   }
 }
 
@@ -112,7 +112,7 @@ void remove_leftovers(const std::string& parent) noexcept {
     }
     std::error_code ignored;
     for (const auto& path : found) std::filesystem::remove_all(path, ignored);
-  } catch (...) {  // leftovers only take space
+  } catch (...) {  // leftovers only use space
   }
 }
 

@@ -21,7 +21,7 @@ T fetch(const std::byte* from) {
   return value;
 }
 
-// Calls `use` with a number of the type that it has in the file; false for other types.
+// Calls `use` with a number of the type stored in the file; false for other types.
 template <class Use>
 bool with_number(GgufType type, const std::byte* at, const Use& use) {
   switch (type) {

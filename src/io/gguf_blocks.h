@@ -1,5 +1,5 @@
-// How GGUF stores numbers: in blocks that share a scale. One row of a table per type, one small function per
-// type that can be turned into floats. The formulas are exact: same bits on every machine.
+// Number formats of GGUF: blocks that share a scale. A table has one row per type, and one small function per
+// type that can be converted to floats. The formulas are exact: the same bits on every machine.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace headlight::io {
 
 struct BlockType {
-  std::string_view name;                  // "Q4_0"; the plain types are called as in .safetensors
+  std::string_view name;                  // "Q4_0"; plain types have the names of .safetensors
   std::uint32_t id = 0;                   // its number in the file
   std::uint32_t elements = 0, bytes = 0;  // of one block
   void (*floats)(const std::byte* block, float* to) = nullptr;  // null: not supported here
@@ -20,16 +20,16 @@ struct BlockType {
   [[nodiscard]] bool loads() const noexcept { return floats != nullptr; }
 };
 
-// Null for numbers and names that do not exist, or no longer do.
+// Null for unknown or removed numbers and names.
 [[nodiscard]] const BlockType* find_block_type(std::uint32_t id) noexcept;
 [[nodiscard]] const BlockType* find_block_type(std::string_view name) noexcept;
 
-[[nodiscard]] std::string names_of_loading_types();  // "F32, F16, …": those that have floats
+[[nodiscard]] std::string names_of_loading_types();  // "F32, F16, …": those that can be converted
 
-// Has one of these whole blocks a scale that is infinite or no number?
+// Whether one of these whole blocks has a scale that is infinite or NaN.
 [[nodiscard]] bool has_bad_scale(const BlockType& type, std::span<const std::byte> bytes);
 
-// Whole blocks to floats. `bytes` is as long as they are, of any alignment; the type loads().
+// Converts whole blocks to floats. `bytes` has their size and any alignment; the type must have loads().
 void dequantize(const BlockType& type, std::span<const std::byte> bytes, float* to);
 
 }  // namespace headlight::io

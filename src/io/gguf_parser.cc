@@ -46,7 +46,7 @@ void GgufParser::refuse(const char* code, const std::string& what) const {
       concat(escaped(source_.name()), ": ", what.substr(0, line), " (byte ", at_, ")", what.substr(line)));
 }
 
-// Makes sure that the next `bytes` are in the private copy, which grows as the file is read.
+// Ensures that the next `bytes` are in the private copy, which grows as the file is read.
 void GgufParser::fetch(std::uint64_t bytes) {
   if (bytes > left())
     refuse("cut", concat("the header is cut off: needs ", bytes, " bytes more, has ", left()));
@@ -114,7 +114,7 @@ void GgufParser::read_start() {
   check(tensor_count_, kSmallestTensor, "tensors");
 }
 
-// The items of a list, all of them looked at where that takes more than counting bytes.
+// The items of a list, each visited if that is more than counting bytes.
 GgufParser::Range GgufParser::read_items(Value& value) {
   const auto item = number<std::uint32_t>();
   value.count = number<std::uint64_t>();
@@ -182,7 +182,7 @@ void GgufParser::read_tensor() {
   places_.push_back(place);
 }
 
-// A type that was invented after this program, or taken back: it has a name and a place, and nothing can be read.
+// A type that is newer than this program, or was removed: it has a name and a position, but cannot be read.
 const BlockType& GgufParser::unknown_type(std::uint32_t id) {
   for (const Gguf::UnknownType& known : to_.unknown_)
     if (known.type.id == id) return known.type;
@@ -233,7 +233,7 @@ void GgufParser::check_ranges() {
   if (begin > source_.size()) refuse("data", "has tensors but no data");
   const std::uint64_t there = source_.size() - begin;
   const std::vector<std::uint32_t> order = sorted_by(places_, [](const Place& p) { return p.tensor.begin; });
-  // A tensor of an unknown type reaches to the next one.
+  // A tensor of an unknown type extends to the next one.
   std::uint64_t next = there;
   for (auto i = order.rbegin(); i != order.rend(); ++i) {
     GgufTensor& t = places_[*i].tensor;

@@ -1,5 +1,5 @@
-// From the first byte of a GGUF file to the end of its list of tensors. One pass, no recursion: memory and
-// time stay proportional to the size of the header, whatever its fields claim.
+// Parses a GGUF file from its first byte to the end of its list of tensors. One pass, no recursion: memory and
+// time are proportional to the size of the header, whatever its fields claim.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace headlight::io {
 
-// The places of `list` sorted by name.
+// Indices of `list` sorted by name.
 template <class List, class Name>
 std::vector<std::uint32_t> sorted_by(const List& list, const Name& name) {
   std::vector<std::uint32_t> order(list.size());

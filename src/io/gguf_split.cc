@@ -1,5 +1,5 @@
-// Models in several GGUF files: NAME-00001-of-00003.gguf and so on. The first has the metadata, every file says
-// which one it is and of how many, and each tensor is in one of them. All must agree before any is used.
+// Models in several GGUF files: NAME-00001-of-00003.gguf and so on. The first has the metadata, every file states
+// its number and the number of files, and each tensor is in one of them. All must agree before any is used.
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// The header of a GGUF file, version 3: named values and what tensors there are. Their bytes follow it in the same order,
-// each from a multiple of the alignment on.
+// The header of a GGUF file, version 3: named values and a list of tensors. Their bytes follow in the same order,
+// each starting at a multiple of the alignment.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct GgufEntry {
   std::uint64_t bytes = 0;
 };
 
-// Values as a Gguf has them; what they refer to must still be there. `alignment` must be the one that the values state, or 32.
+// Values as returned by a Gguf, whose memory must still exist. `alignment` must be the one in the values, or 32.
 [[nodiscard]] std::string gguf_header(std::span<const GgufValue> values, std::span<const GgufEntry> tensors,
                                       std::uint64_t alignment);
-// Padding after that many bytes of data.
+// Padding after this many bytes of data.
 [[nodiscard]] constexpr std::uint64_t gguf_padding(std::uint64_t bytes, std::uint64_t alignment) {
   return (alignment - bytes % alignment) % alignment;
 }

@@ -70,7 +70,7 @@ std::string gunzip(std::span<const std::byte> bytes, std::uint64_t limit, const 
 
 struct TextPieces::Inflating {
   Inflater inflater;
-  std::span<const std::byte> waiting;  // of the piece that was read
+  std::span<const std::byte> waiting;  // of the current piece
   bool ended = false;                  // a member is complete
 };
 

@@ -1,4 +1,4 @@
-// Text files, plain or compressed by gzip: the first bytes decide, not the name.
+// Text files, plain or compressed by gzip, detected by the first bytes and not by the name.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace headlight::io {
 
-// The whole text. More than `limit` bytes, compressed or not, are Error{input} before they take memory;
+// The whole text. More than `limit` bytes, compressed or not, are Error{input} before memory is allocated;
 // so is a compressed file that is truncated, damaged, or followed by other data.
 [[nodiscard]] std::string read_text(const std::string& path, std::uint64_t limit = std::uint64_t{4} << 30);
 
-// The same piece by piece, for files that are larger than memory.
+// The same in pieces, for files larger than memory.
 class TextPieces {
  public:
   explicit TextPieces(const std::string& path);
@@ -24,9 +24,9 @@ class TextPieces {
   TextPieces(const TextPieces&) = delete;
   TextPieces& operator=(const TextPieces&) = delete;
 
-  // Adds the next part of the text, some megabytes at most; false at the end.
+  // Appends the next part of the text, at most some megabytes; false at the end.
   bool append_to(std::string& text);
-  // Of the bytes of the file, from 0 to 1.
+  // Fraction of the file that was read, from 0 to 1.
   [[nodiscard]] double share_read() const noexcept {
     return file_.size() == 0 ? 1 : static_cast<double>(at_) / static_cast<double>(file_.size());
   }
@@ -45,7 +45,7 @@ class TextPieces {
 [[nodiscard]] std::string gunzip(std::span<const std::byte> bytes, std::uint64_t limit,
                                  const std::string& name);
 
-// One gzip member, as small as it gets. The same bytes for the same text, and no time or name in them.
+// One gzip member with the highest compression. The same bytes for the same text: no time or name is stored.
 [[nodiscard]] std::string gzip(std::string_view text);
 
 }  // namespace headlight::io

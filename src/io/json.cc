@@ -52,7 +52,7 @@ class JsonBuilder {
         json.kind_ = Json::Kind::integer;
         json.integer_ = element.get_int64().value();
         break;
-      case simdjson::dom::element_type::UINT64:  // above 2^63: only a real can hold it
+      case simdjson::dom::element_type::UINT64:  // above 2^63: only a real can represent it
       case simdjson::dom::element_type::DOUBLE:
         json.kind_ = Json::Kind::real;
         json.real_ = element.get_double().value();

@@ -15,16 +15,16 @@ class Json {
  public:
   enum class Kind : std::uint8_t { null, boolean, integer, real, text, list, object };
 
-  // `name` is what messages call it: usually the file's path.
+  // `name` is used in messages: usually the file's path.
   [[nodiscard]] static Json parse(std::string_view bytes, const std::string& name);
-  // Refused above `limit` bytes before any memory is taken.
+  // Refused above `limit` bytes before memory is allocated.
   [[nodiscard]] static Json read(const std::string& path, std::uint64_t limit = 64 << 20);
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] bool is(Kind kind) const noexcept { return kind_ == kind; }
   [[nodiscard]] const std::string& file() const noexcept { return *name_; }
 
-  // The value itself; throws unless it is of that kind. A real may be written as a whole number.
+  // The value; throws unless it has this type. A real may be written as a whole number.
   [[nodiscard]] bool boolean() const;
   [[nodiscard]] std::int64_t integer() const;
   [[nodiscard]] double real() const;
@@ -33,7 +33,7 @@ class Json {
   [[nodiscard]] std::span<const Json> items() const noexcept { return items_; }
   [[nodiscard]] std::span<const std::string> keys() const noexcept { return keys_; }
 
-  // Entries of an object. find: null when absent (or when this is no object); at: throws when absent.
+  // Entries of an object. find: null when absent (or if this is no object); at: throws when absent.
   [[nodiscard]] const Json* find(std::string_view key) const noexcept;
   [[nodiscard]] const Json& at(std::string_view key) const;
   [[nodiscard]] bool boolean(std::string_view key) const;
@@ -42,7 +42,7 @@ class Json {
   [[nodiscard]] const std::string& text(std::string_view key) const;
   [[nodiscard]] const Json& list(std::string_view key) const;
   [[nodiscard]] const Json& object(std::string_view key) const;
-  // The same with a value for "absent or null".
+  // The same with a default for absent entries and null.
   [[nodiscard]] bool boolean_or(std::string_view key, bool otherwise) const;
   [[nodiscard]] std::int64_t integer_or(std::string_view key, std::int64_t otherwise) const;
   [[nodiscard]] double real_or(std::string_view key, double otherwise) const;

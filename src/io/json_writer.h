@@ -1,5 +1,5 @@
-// The one way in which Headlight writes JSON: strings, numbers, commas and line breaks. The result is strict JSON
-// whatever it is given: numbers that are not finite become null, bytes that are not UTF-8 become U+FFFD.
+// The only JSON writer of Headlight: strings, numbers, commas and line breaks. The result is always valid
+// JSON: numbers that are not finite become null, bytes that are not UTF-8 become U+FFFD.
 #pragma once
 
 #include <concepts>
@@ -12,8 +12,7 @@
 
 namespace headlight::io {
 
-// A number in a form of its own: so many digits in all, or behind the point, or as many as it has with at least one
-// behind the point.
+// A number with a given number of significant digits, or of decimals; or with as many decimals as needed, at least one.
 struct Rounded {
   double value = 0;
   int digits = 6;
@@ -25,7 +24,7 @@ struct Rounded {
 }
 [[nodiscard]] inline Rounded with_point(double value) { return {value, 0, Rounded::Form::with_point}; }
 
-// JSON that another writer has made.
+// JSON from another writer.
 struct JsonText {
   std::string_view text;
 };
@@ -41,7 +40,7 @@ class JsonWriter {
   JsonWriter& end_list() { return end(']'); }
   JsonWriter& key(std::string_view name);
 
-  // A bool, a number, a text, nullptr, Rounded, JsonText; an optional, where nothing is null; a list of any of these.
+  // A bool, a number, a text, nullptr, Rounded, JsonText; an optional (empty: null); a list of any of these.
   template <class T>
   JsonWriter& value(const T& x) {
     if constexpr (std::same_as<T, bool>) return item(x ? "true" : "false");
@@ -92,7 +91,7 @@ class JsonWriter {
 
   std::string text_;
   std::vector<Open> open_;
-  std::size_t depth_ = 0;  // of those on lines of their own
+  std::size_t depth_ = 0;  // of lists with items on separate lines
   bool after_key_ = false;
 };
 

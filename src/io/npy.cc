@@ -43,7 +43,7 @@ void to_c_order(std::span<const std::byte> from, std::span<std::byte> to, const 
   }
 }
 
-// NumPy takes any byte but 0 for True; the library's booleans are 0 and 1.
+// NumPy treats any byte except 0 as True; the library's booleans are 0 and 1.
 void normalise(std::span<std::byte> booleans) {
   for (std::byte& b : booleans) b = b == std::byte{0} ? std::byte{0} : std::byte{1};
 }

@@ -18,10 +18,10 @@ struct NpyHeader {
   std::uint64_t elements = 0;
 };
 
-// Longest header that is read. NumPy itself stops at 10,000 characters.
+// The longest header that is read. NumPy itself limits it to 10,000 characters.
 inline constexpr std::uint64_t kMaxNpyHeader = 65536;
 
-// `start` holds the file's first bytes, all of them or kMaxNpyHeader + 12; `file_size` all of them.
+// `start` is the beginning of the file: all of it, or kMaxNpyHeader + 12 bytes; `file_size` is the size of the file.
 // On return, the size of the data is known to match the file.
 [[nodiscard]] NpyHeader parse_npy_header(std::span<const std::byte> start, std::uint64_t file_size,
                                          const std::string& name);

@@ -40,7 +40,7 @@ void forget(const char* path) noexcept {
   throw Error(ErrorKind::file, code, concat(escaped(path), ": ", what));
 }
 
-// A new file in the folder of `path`: a rename within a folder is atomic, across folders it may not be.
+// A new file in the folder of `path`: only a rename within a folder is certain to be atomic.
 std::string create_temporary(const std::string& path, const std::string& folder) {
   static std::atomic<unsigned> counter{0};
   for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -55,7 +55,7 @@ std::string create_temporary(const std::string& path, const std::string& folder)
   fail_file(path, "write", EEXIST);
 }
 
-// The errno of the failure, 0 when all was written.
+// The errno of the failure, 0 if all was written.
 int append(int fd, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -66,7 +66,7 @@ int append(int fd, std::span<const std::byte> bytes) {
   return 0;
 }
 
-// A full disk or a broken device may be reported only when the bytes reach it: before the rename.
+// Errors of a full disk or a broken device may only be reported when the bytes are flushed: before the rename.
 int flush(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return errno;
@@ -140,7 +140,7 @@ void Outputs::write(const std::string& path, std::span<const std::byte> bytes) {
   if (!g_writes) return;
   for (const auto& entry : entries_) {
     if (entry->path != path) continue;
-    // Opened per call: a dozen results must not need a dozen open files.
+    // Opened for each call, so that a dozen results do not need a dozen open files.
     const int fd = ::open(entry->temporary.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) fail_file(path, "write", errno);
     const int problem = append(fd, bytes);
@@ -151,7 +151,7 @@ void Outputs::write(const std::string& path, std::span<const std::byte> bytes) {
   throw Error(ErrorKind::usage, "file.unreserved", concat(escaped(path), ": was not reserved"));
 }
 
-// Renames without replacing, so that a file that appeared since the check survives as well.
+// Renames without replacing, so that a file created since the check is kept.
 void Outputs::publish(Entry& entry) const {
   const char* from = entry.temporary.c_str();
   const char* to = entry.path.c_str();

@@ -1,4 +1,4 @@
-// Files as results: all of them whole, or none of them there.
+// Output files of a command: all of them complete, or none of them.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace headlight::io {
 
 enum class Existing { refuse, replace };
 
-// Results are written beside their final names and renamed when all are complete: a failure leaves
+// Results are written to temporary files and renamed when all are complete, so that a failure leaves
 // no files behind, and changes no existing ones.
 class Outputs {
  public:
@@ -20,12 +20,12 @@ class Outputs {
   Outputs(const Outputs&) = delete;
   Outputs& operator=(const Outputs&) = delete;
 
-  // Refuses, before any work is done, what could not be written at the end: an existing file, a
+  // Refuses, before any work is done, a file that could not be written at the end: an existing file, a
   // folder, a device, the same file twice, a folder that is missing or not writable.
   void reserve(const std::string& path);
-  // The next bytes of a reserved file.
+  // Appends bytes to a reserved file.
   void write(const std::string& path, std::span<const std::byte> bytes);
-  // Gives all files their final names.
+  // Renames all files to their final names.
   void commit();
 
  private:
@@ -37,7 +37,7 @@ class Outputs {
   std::vector<std::unique_ptr<Entry>> entries_;
 };
 
-// From now on this process checks its outputs but writes nothing, because another process of the team writes the same.
+// From now on this process checks its outputs but does not write them, because another process of the team does.
 void write_no_files() noexcept;
 
 // Removes the temporary files of unfinished Outputs. Safe in a signal handler.

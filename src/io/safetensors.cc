@@ -218,7 +218,7 @@ void Safetensors::load(const Entry& entry, TensorView to) const {
     refuse_safetensors(name(), "shape",
                        concat(tensor, " has ", elements, " elements; ", to.shape().text(), " was expected"));
   const std::uint64_t begin = data_begin_ + entry.begin;
-  // Read, not mapped: a file that shrinks meanwhile is then an error and not a fault.
+  // Read, not mapped, so that a file that shrinks meanwhile is an error and not a bus error.
   if (entry.dtype == safetensors_type(to.dtype()) && from.family != Family::truth)
     return source_->read(begin, {to.as<std::byte>(), elements * from.bytes});
   constexpr std::size_t kAtOnce = std::size_t{1} << 16;

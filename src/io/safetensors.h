@@ -24,10 +24,10 @@ class Safetensors {
  public:
   using Entry = SafetensorsEntry;
 
-  // Throws Error: file for what the file system refuses, input "FILE: WHAT (WHERE)" for the rest.
+  // Throws Error: file for file system errors, input "FILE: WHAT (WHERE)" for invalid files.
   [[nodiscard]] static Safetensors open(const std::string& path);
   [[nodiscard]] static Safetensors open(std::unique_ptr<const File> file);
-  // The same from memory; `name` is what messages call it.
+  // The same from memory; `name` is used in messages.
   [[nodiscard]] static Safetensors parse(std::vector<std::byte> bytes, const std::string& name);
 
   Safetensors(Safetensors&&) noexcept;
@@ -47,10 +47,10 @@ class Safetensors {
   [[nodiscard]] Tensor load(const Entry& entry, DType as) const;
   // The same into existing contiguous memory with the same number of elements.
   void load(const Entry& entry, TensorView to) const;
-  // Some of the data as it is in the file, copied; the range must be inside the entry.
+  // A section of the stored data, copied; the range must be inside the entry.
   void read(const Entry& entry, std::uint64_t offset, std::span<std::byte> to) const;
-  // The data as it is in the file, mapped: not copied, and of any alignment. Lives as long as this object.
-  // A file that has become shorter is Error{file}.
+  // The stored data: mapped, not copied, of any alignment. Valid as long as this object.
+  // Throws Error{file} if the file has become shorter.
   [[nodiscard]] std::span<const std::byte> bytes(const Entry& entry) const;
   // The owner of those bytes, for users that outlive this object.
   [[nodiscard]] std::shared_ptr<const void> owner() const noexcept { return source_; }
@@ -69,7 +69,7 @@ struct NamedTensor {
   ConstTensorView tensor;  // contiguous
 };
 
-// Writes a whole file into a reserved output. The data starts at a multiple of 64 bytes.
+// Writes a whole file to a reserved output. The data starts at a multiple of 64 bytes.
 void write_safetensors(Outputs& outputs, const std::string& path, std::span<const NamedTensor> tensors,
                        const Metadata& metadata = {});
 // The bytes before the data: eight bytes of length, then the header.

@@ -24,7 +24,7 @@ constexpr std::array<Type, 21> kTypes = {
      {"U16", 16},    {"F16", 16},    {"BF16", 16},   {"I32", 32},        {"U32", 32},        {"F32", 32},
      {"F64", 64},    {"I64", 64},    {"U64", 64}}};
 
-// The part of JSON that headers use: objects, strings, lists of whole numbers.
+// The subset of JSON that headers use: objects, strings, lists of whole numbers.
 class Reader {
  public:
   Reader(std::string_view text, const std::string& name) : text_(text), name_(name) {}
@@ -34,7 +34,7 @@ class Reader {
     throw Error(ErrorKind::input, concat("safetensors.", code),
                 concat(escaped(name_), ": ", what, " (header byte ", at_, ")"));
   }
-  // The subject of errors from here on.
+  // The tensor that errors refer to from here on.
   void about(const char* code) { code_ = code; }
   void skip_space() {
     while (at_ < text_.size() &&
@@ -157,7 +157,7 @@ class Reader {
 
 std::string quoted(std::string_view name) { return concat("\"", escaped(name, kShown), "\""); }
 
-// Reads "key": of an object until its end; false when it has ended.
+// Reads "key": of an object; false at its end.
 bool next_key(Reader& in, bool& first, std::string& key) {
   if (in.accept('}')) return false;
   if (!first) in.expect(',');
@@ -248,7 +248,7 @@ class Checker {
   }
 
   void check_size(const SafetensorsEntry& entry) const {
-    // Made for a message only: a file may have 100,000 tensors.
+    // Only built for a message, because a file may have 100,000 tensors.
     const auto tensor = [&] { return concat("tensor ", quoted(entry.name)); };
     const auto what = [&] { return concat(entry.dtype, " ", text_of(entry.shape)); };
     const int bits = bits_of(entry.dtype);

@@ -1,5 +1,5 @@
-// The JSON text at the start of a .safetensors file: which tensor lies where. Read by hand and in one
-// pass: memory and time stay proportional to the header, whatever it says.
+// The JSON text at the start of a .safetensors file: the position of each tensor. A hand-written parser with one
+// pass: memory and time are proportional to the header, whatever it contains.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,9 @@ inline constexpr std::size_t kMaxSafetensorsRank = 8;
 [[nodiscard]] int bits_of(std::string_view dtype) noexcept;
 [[nodiscard]] std::string_view safetensors_type(DType dtype) noexcept;  // "F32"
 
-// `text` is the header, which starts with '{' and may end in white space; `data_bytes` is what follows it.
-// When this returns, the tensors fill the data exactly: no overlap, no hole, no tail; names are unique.
-// Throws Error{input} that names the file and the place.
+// `text` is the header, which starts with '{' and may end in white space; `data_bytes` is the number of bytes after it.
+// Checks that the tensors fill the data exactly, without overlaps or gaps, and that names are unique.
+// Throws Error{input} that names the file and the position.
 [[nodiscard]] SafetensorsHeader parse_safetensors_header(std::string_view text, std::uint64_t data_bytes,
                                                          const std::string& name);
 

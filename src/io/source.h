@@ -1,4 +1,4 @@
-// The bytes of a container: a file, read piece by piece and memory-mapped on request, or memory.
+// The bytes of a container: a file, read in pieces and memory-mapped on request, or memory.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class Source {
   // A private copy, which cannot change after it was checked. The caller has checked that the range exists;
   // throws Error{file} for a file that has become shorter since.
   void read(std::uint64_t offset, std::span<std::byte> to) const;
-  // Nothing is copied, and the data has any alignment. A file that has become shorter is Error{file}.
+  // Mapped, not copied, with any alignment. Throws Error{file} if the file has become shorter.
   [[nodiscard]] std::span<const std::byte> mapped(std::uint64_t offset, std::uint64_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// Words and a vector for each, from JSON: {"tokens": ["a", "b"], "vectors": [[0.1, 0.2], [0.3, 0.4]]}.
+// Words with their vectors, from JSON: {"tokens": ["a", "b"], "vectors": [[0.1, 0.2], [0.3, 0.4]]}.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ struct WordVectors {
 };
 
 // At most 256 words of at most 256 numbers from -1e6 to 1e6, and no other entry. Throws Error that
-// names the file and the place.
+// names the file and the position.
 [[nodiscard]] WordVectors read_word_vectors(const std::string& path);
-// The same from memory; `name` is what messages call it.
+// The same from memory; `name` is used in messages.
 [[nodiscard]] WordVectors parse_word_vectors(std::string_view bytes, const std::string& name);
 
 }  // namespace headlight::io

@@ -1,6 +1,6 @@
 // Softmax over one tile, for any storage of its keys and values. A Source multiplies with
 // them: score() fills tile.scores with q·kᵀ, add_values() adds P·V to the accumulators. Where kScaled is set,
-// each key and each value may have a factor of its own. make(plan) is the Source for the strips of the tile.
+// each key and each value may have a separate factor. make(plan) is the Source for the strips of the tile.
 
 #if defined(HEADLIGHT_KERNELS_ABSORB_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_ABSORB_INL_H_

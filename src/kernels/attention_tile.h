@@ -3,7 +3,7 @@
 //
 // Legend.  q [rows, dim]   k [keys, dim]   s = q·kᵀ   p = exp2(s - max)   acc [rows, value_dim]
 // Rows and keys count inside a tile. Scores are kept in base 2: log2(e) is folded into q's scale, so
-// that the softmax needs only exp2. T is float or double. With a bias, logits are besides
+// that the softmax needs only exp2. T is float or double. With a bias, logits are also
 // kept in units of four bits: the largest finite bias times log2(e) would not fit T.
 #pragma once
 

@@ -31,7 +31,7 @@ void pack_key_pairs(const void* source, DType type, Index stride, int keys, int 
 void pack_value_pairs(const void* source, DType type, Index stride, int keys, int dim, Pair* panels);
 // Columns 0 … 31 of rows [first, end) of pairs, two rows interleaved: a panel that starts at row `first`, which is even.
 void interleave_rows(const Pair* rows, Index stride, int first, int end, Pair* panel);
-// n floats (a multiple of 16) to n bf16 in place: where the floats begin, half as long.
+// n floats (a multiple of 16) to n bf16 in place: at the same address, in half the memory.
 void narrow_in_place(float* row, int begin, int end);
 // Two rows of n floats (a multiple of 16): as pairs (a[j], b[j]) in place of a, and, unless null, each as pairs of
 // its own elements.
@@ -54,8 +54,8 @@ struct PairStrip {
 void multiply_pairs(int rows, int vectors, const PairStrip& strip);
 // c += aᵀ·b: `a` is [pairs][a_stride] and the strip's rows are its columns.
 void multiply_pairs_transposed(int rows, int vectors, const PairStrip& strip);
-// One row and one vector, c = c·alpha + a·b, where elements that are not `seen` count as zero in b, whatever they are:
-// NaN and Inf there stay there. The same bits as above otherwise. seen(i) is seen[i · seen_stride], 2 · pairs of them.
+// One row and one vector, c = c·alpha + a·b, where elements that are not `seen` count as zero in b, whatever their value:
+// NaN and infinities there do not spread. Otherwise the same bits as above. seen(i) is seen[i · seen_stride], 2 · pairs of them.
 struct CarefulRow {
   int pairs = 0;
   const Pair* a = nullptr;

@@ -26,7 +26,7 @@ struct PairSource {
     multiply_key_pairs(tile, plan, {tile.q, tile.q_stride, tile.dim, tile.keys, tile.scores}, tile.factor);
   }
 
-  // The weights become bf16 where they are: the sum of a row is that of the f32 weights.
+  // Rounds the weights to bf16 in place; the sum of a row is that of the f32 weights.
   HWY_ATTR void add_values(const SoftmaxState<float>& state, const float* alpha) const {
     for (int r = 0; r < tile.rows && tile.value_dim > 0; ++r) {
       const StripRange range = plan.range[r / kStrip], wide = computed<float>(range);
@@ -119,7 +119,7 @@ struct MatrixSource {
     return as_pairs(tile.values) + x / kBf16Panel * tile.value_panel_stride + first_pair(range) * kBf16Panel;
   }
 
-  // The weights become bf16 where they are, with zeros for those keys of the group that the row's strip does not see.
+  // Rounds the weights to bf16 in place, with zeros for those keys of the group that the row's strip does not see.
   HWY_ATTR void narrow(int r, StripRange group) const {
     const StripRange range = plan.range[r / kStrip];
     float* row = tile.scores + r * tile.scores_stride;

@@ -1,5 +1,5 @@
-// The block types of GGUF files, as the kernels see them: a row is parts of 32 elements, each element a small whole number
-// (its code), each part with one scale and perhaps one minimum, or with two of them for 16 elements each:
+// The block types of GGUF files in the form that the kernels use: a row consists of parts of 32 elements, each element a
+// small whole number (its code), each part with one scale and possibly one minimum, or with two of each for 16 elements:
 //
 //   element = scale · (code - kOffset) - minimum
 //
@@ -27,7 +27,7 @@ namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr int kPartColumns = 32;  // elements of a part
-inline constexpr int kMostParts = 8;     // that are looked at together: a block of 256, or eight of 32
+inline constexpr int kMostParts = 8;     // processed together: a block of 256, or eight of 32
 
 // 32 bytes at a time, or 16. Wider vectors would straddle parts.
 using Codes = hn::CappedTag<std::uint8_t, kPartColumns>;

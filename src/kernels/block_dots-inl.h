@@ -1,5 +1,5 @@
-// What is done with the types of block_codes-inl.h: turned into floats, and multiplied in integers with a row of x that is
-// rounded to 8 bits, with a factor for each 32 elements. An element of x is off by 1/254 of the largest of its 32 at most.
+// Operations on the types of block_codes-inl.h: conversion to floats, and integer products with a row of x that is
+// rounded to 8 bits, with a factor for each 32 elements. An element of x is off by at most 1/254 of the largest of its 32.
 
 #if defined(HEADLIGHT_KERNELS_BLOCK_DOTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_BLOCK_DOTS_INL_H_
@@ -58,7 +58,7 @@ HWY_NOINLINE HWY_ATTR void widen_blocks(const std::byte* row, Index first, Index
   constexpr Index kTogether = kMostParts * kPartColumns;
   HWY_ALIGN float scale[2 * kMostParts], minimum[2 * kMostParts];
   while (n > 0) {
-    // Blocks of one part are looked at from the first wanted one on; the others are whole.
+    // Blocks with one part are processed from the first requested one on; the others as a whole.
     const Index begin = B::kColumns == kPartColumns ? first : first / kTogether * kTogether;
     const int from = static_cast<int>((first - begin) / kPartColumns);
     const int end = static_cast<int>(std::min(kTogether, first - begin + n) / kPartColumns);
@@ -76,8 +76,8 @@ HWY_NOINLINE HWY_ATTR void widen_blocks(const std::byte* row, Index first, Index
 
 // ---- Rounded rows of x --------------------------------------------------------------------------------
 
-// A row of x in 8 bits, once more with the parts of each 128 elements as 0, 2, 1, 3 (block_wide-inl.h), and for each 32 and
-// each 16 elements its factor and its factor times the sum of its numbers: 2 3/4 bytes an element, in the room of a float.
+// A row of x in 8 bits, a copy with the parts of each 128 elements in the order 0, 2, 1, 3 (block_wide-inl.h), and for each
+// 32 and each 16 elements the factor and factor · sum of the numbers: 2 3/4 bytes per element, in the space of a float.
 struct ByteRow {
   std::int8_t *numbers = nullptr, *paired = nullptr;
   float *factors[2] = {}, *sums[2] = {};  // of 32 elements, of 16
@@ -137,7 +137,7 @@ using BlockSumsVec = hn::Vec<BlockSums>;
 using IntegerSumsVec = hn::Vec<hn::RebindToSigned<BlockSums>>;
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-// Does the CPU add products of bytes in one instruction (VNNI), in the encoding of this target?
+// Whether the CPU adds products of bytes in one instruction (VNNI), in the encoding of this target.
 inline bool has_byte_products() {
 #if HWY_TARGET == HWY_AVX3
   return __builtin_cpu_supports("avx512vnni") != 0;
@@ -158,7 +158,7 @@ HWY_INLINE IntegerSumsVec add_products(CodesVec codes, const std::int8_t* x, Int
   __m256i w = codes.raw, y = numbers.raw;
   if constexpr (kSigned) y = _mm256_sign_epi8(y, w), w = _mm256_abs_epi8(w);
   if constexpr (kVnni) {
-    // Spelled out, because the target does not promise the instruction: block_rows.cc asks the CPU.
+    // Inline assembly, because the target does not guarantee the instruction: block_rows.cc asks the CPU.
 #if HWY_TARGET == HWY_AVX3
     asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(w), "v"(y));
 #else
@@ -252,7 +252,7 @@ HWY_INLINE void add_parts(const std::byte* blocks, const ByteRow* x, Index part,
   });
 }
 
-// The rest of a row of small blocks: rare and short, and therefore compiled only for one row of x.
+// The remainder of a row of small blocks: rare and short, and therefore compiled only for one row of x.
 template <StoredType kType, bool kVnni>
 HWY_NOINLINE HWY_ATTR void add_last_parts(const std::byte* blocks, const ByteRow& x, Index part, int some,
                                           RowSums& sums) {

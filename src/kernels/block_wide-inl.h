@@ -1,5 +1,5 @@
-// Q4_K and Q6_K beside a row of bytes on CPUs with AVX-512 and products of bytes (VNNI): two parts of a block in one
-// vector of 512 bits, and the scales of a block without a way through memory. Included by block_rows.cc for that target.
+// Q4_K and Q6_K times a row of bytes on CPUs with AVX-512 and products of bytes (VNNI): two parts of a block in one
+// vector of 512 bits, and scales that stay in registers. Included by block_rows.cc for that target.
 //
 // Legend.  b: a block of 256   codes: numbers of w without sign   x: numbers in 8 bits, a factor for each 32
 
@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 
 [[nodiscard]] constexpr bool is_wide(StoredType type) {
-  return type == StoredType::q4_k || type == StoredType::q6_k;  // Q5_K was slower so
+  return type == StoredType::q4_k || type == StoredType::q6_k;  // slower for Q5_K
 }
 
 HWY_INLINE __m512i load_wide(const std::byte* from) { return _mm512_loadu_si512(from); }
@@ -39,7 +39,7 @@ HWY_INLINE __m512i with_bits(__m512i codes, __m512i more, __m512i mask) {
   return _mm512_ternarylogic_epi32(codes, more, mask, 0xF8);
 }
 
-// Spelled out, because the target does not promise the instruction: block_rows.cc asks the CPU.
+// Inline assembly, because the target does not guarantee the instruction: block_rows.cc asks the CPU.
 HWY_INLINE __m512 products(__m512i codes, const std::int8_t* x) {
   __m512i sum = _mm512_setzero_si512();
   asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(_mm512_loadu_si512(x)));
@@ -137,7 +137,7 @@ HWY_INLINE void dot_wide(const std::byte* w, const ByteRow* x, Index depth, floa
   using B = WideBlocks<kType>;
   constexpr int kOffset = Blocks<kType>::kOffset;
   constexpr Index kAhead = 1024;       // bytes
-  __m512 sums[kRows][2], rest[kRows];  // rest: what minima or the offset of codes take away
+  __m512 sums[kRows][2], rest[kRows];  // rest: the correction for minima or for the offset of codes
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = rest[r] = _mm512_setzero_ps();
   for (Index k = 0; k < depth; k += 256, w += B::kBytes) {

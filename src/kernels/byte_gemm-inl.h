@@ -54,7 +54,7 @@ constexpr ByteCodes byte_codes(StoredType type) {
 // Products of four neighbours are added to a lane of 32 bits: `codes` are unsigned, `numbers` signed.
 HWY_INLINE ByteSumsVec add_quads(ByteSumsVec sum, ByteSumsVec codes, ByteSumsVec numbers) {
 #if HWY_TARGET == HWY_AVX3
-  // Spelled out, because the target does not promise the instruction: byte_gemm.cc asks the CPU.
+  // Inline assembly, because the target does not guarantee the instruction: byte_gemm.cc asks the CPU.
   asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(codes.raw), "v"(numbers.raw));
 #elif HWY_TARGET == HWY_AVX2
   asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum.raw) : "x"(codes.raw), "x"(numbers.raw));

@@ -1,8 +1,8 @@
 // Products of many rows with the block types of GGUF files, in integers: rows of x are rounded to 8 bits as for few rows
 // (block_dots-inl.h), both sides are packed, and a register tile sums four products of bytes in one lane at a time.
 //
-// An element of w is scale · (code - offset) - minimum. Its packed byte is the code, not negative; offsets are powers of two and
-// meet the sums of x before the products do, in integers; minima meet them afterwards, in floats.
+// An element of w is scale · (code - offset) - minimum. Its packed byte is the code, which is not negative. Offsets are powers
+// of two: offset · (sum of x) is subtracted in integers before the products; minima are subtracted afterwards, in floats.
 //
 // Legend.  A part is 32 elements of depth, 8 quads; a group is a part, or half of it for types with two scales a part.
 //          left [strip][part][kLeftWords][strip rows]: 8 quads; factor; factor · sum of the part; that of each half;

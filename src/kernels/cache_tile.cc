@@ -38,8 +38,8 @@ class Stream {
   [[nodiscard]] const S* values(int column) const {
     return reinterpret_cast<const S*>(cache_.values) + static_cast<Index>(column) * cache_.tile_keys;
   }
-  // What is read kAhead bytes after this panel. In a tile that is not used whole only the beginnings of
-  // value panels are read; there it is the next panel.
+  // The address kAhead bytes after this panel, for prefetching. In a tile that is used partly, only the beginnings of
+  // value panels are read, so there it is the next panel.
   [[nodiscard]] const std::byte* after_keys(int key) const {
     const auto* from = reinterpret_cast<const std::byte*>(keys(key)) + kAhead<S>;
     const auto* end = reinterpret_cast<const std::byte*>(keys(end_));
@@ -65,7 +65,7 @@ class Stream {
   Index rows_;  // of a panel of keys
 };
 
-// row = (row · before) · (scales · after): powers of two that belong to int8, where they do no harm.
+// row = (row · before) · (scales · after): powers of two that int8 needs and that change no bit of the other types.
 HWY_INLINE void multiply_row(float* row, StripRange wide, const float* scales, float before, float after) {
   const FloatTag d;
   const auto first = hn::Set(d, before), second = hn::Set(d, after);

@@ -13,7 +13,7 @@ namespace headlight::kernels {
 enum class Stored : std::uint8_t { f32, f16, bf16, int8 };
 inline constexpr int kStoredTypes = 4;
 
-// Where element (k, c) of a panel lies: row k, column c. Rows are stored as they are, except that narrow
+// Position of element (k, c) of a panel: row k, column c. Rows are stored unchanged, except that narrow
 // types are interleaved so that one load and one mask leave each element of a vector in the upper end of
 // its own 32 bits; that is cheaper than widening by shuffles. The load begins up to 3 bytes early.
 struct PanelOrder {

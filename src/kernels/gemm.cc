@@ -25,7 +25,7 @@ int panel_width() {
 
 template <class T>
 HWY_ATTR void pack_left(const T* source, Index stride, int rows, int depth, T* strips) {
-  if (depth == 0) return;  // nothing may be anywhere, also at a null pointer
+  if (depth == 0) return;  // an empty matrix may have any pointer, including null
   for (int first = 0; first < rows; first += kGemmStrip, strips += Index{kGemmStrip} * depth) {
     const int n = HWY_MIN(kGemmStrip, rows - first);
     if (n < kGemmStrip) std::memset(strips, 0, sizeof(T) * static_cast<std::size_t>(kGemmStrip * depth));
@@ -83,7 +83,7 @@ HWY_NOINLINE HWY_ATTR void multiply_tile(int depth, const T* left, const T* righ
     }
   };
   if constexpr (kFinish == Finish::accumulate) {
-    // Asked for any earlier, rows of c that are a power of two apart would drive each other out of the first cache.
+    // If prefetched earlier, rows of c that are a power of two apart would evict each other from the L1 cache.
     const int last = HWY_MIN(depth, 24);
     add(depth - last);
     for (int r = 0; r < kGemmStrip; ++r) {
@@ -107,7 +107,7 @@ HWY_NOINLINE HWY_ATTR void multiply_tile(int depth, const T* left, const T* righ
   }
 }
 
-// A tile at the edge is computed whole beside c; what exists is finished by the same additions.
+// A tile at the edge is computed whole in separate memory; the existing elements are then added in the same order.
 template <class T>
 HWY_ATTR void multiply_edge(const BlockProduct<T>& block, const T* left, const T* right, int row, int column,
                             int rows, int columns) {

@@ -106,13 +106,13 @@ std::byte* tiles_at(std::byte* right, int column, int steps, int step, int parts
   return right + (Index{column / kPanel} * steps + step) * parts * 2 * kTileBytes;
 }
 
-// Prefetches the same piece of the next panel's rows: hardware prefetchers do not track so many rows.
+// Prefetches the same section of the next panel's rows: hardware prefetchers do not track so many rows.
 void fetch_ahead(const StoredRows& w, Index from, Index bytes) {
   const std::byte* next = w.data + kPanel * w.step + from;
   for (Index line = 0; line < bytes; line += 64) __builtin_prefetch(next + line);
 }
 
-// Sixteen columns of bf16, of which `n` exist: they are tiles already, up to their order.
+// Sixteen columns of bf16, of which `n` exist. They have the format of tiles, apart from the order.
 HEADLIGHT_BF16 void pack_half(const StoredRows& w, Index k, int n, int depth, std::byte* right) {
   for (int x = 0; x < depth; x += kStep, right += 2 * kTileBytes) {
     const auto mask = static_cast<__mmask32>((std::uint64_t{1} << std::min(kStep, depth - x)) - 1);

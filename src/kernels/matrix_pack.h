@@ -1,4 +1,4 @@
-// What both kinds of bf16 products share: tiles (see matrix_unit.h for the legend) are made with AVX-512's conversions.
+// Shared by both kinds of bf16 products: tiles (see matrix_unit.h for the legend) are packed with AVX-512's conversions.
 #pragma once
 
 #include "kernels/matrix_unit.h"
@@ -19,7 +19,7 @@ using MultiplyTiles = void (*)(const MatrixBlock& job, const std::byte* left, co
                                float* c, Index c_stride, const float* bias);
 
 // Calls `one` for a strip, or `two` for a pair of them, with each panel of the block. A pair of strips stays in the first
-// cache, and meets panel after panel out of the second. At an edge the same is done beside c, with what exists of it.
+// cache; panels stream past it from the L2 cache. At an edge the same is computed in separate memory, for what exists of it.
 void for_tiles(const MatrixBlock& job, MultiplyTiles one, MultiplyTiles two);
 
 }  // namespace headlight::kernels

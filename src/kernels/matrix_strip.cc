@@ -40,7 +40,7 @@ constexpr std::array<TileConfig, kMatrixRows + 1> kConfigs = [] {
   return configs;
 }();
 
-// What the compiler cannot know: tiles are loaded from memory, so memory has to be what the source says.
+// Forces pending stores to memory: the compiler does not see that tiles are loaded from the source.
 inline void settle_memory() { asm volatile("" ::: "memory"); }
 
 template <bool kLower>
@@ -58,7 +58,7 @@ HEADLIGHT_MATRIX_STRIP inline void add_step(const Pair* a, Index a_bytes, const 
   }
 }
 
-// The last step, when it is not whole: filled up with zeros, since what lies behind it may be anything.
+// The last, incomplete step, padded with zeros: the memory after it is not part of the operand.
 template <bool kLower>
 HEADLIGHT_MATRIX_STRIP void add_rest(const MatrixStrip& strip, int from) {
   alignas(64) Pair a[kMatrixRows][kStepPairs] = {};

@@ -30,7 +30,7 @@ void multiply_on_matrix_unit(const MatrixStrip& strip);
 // Turns up to 32 columns of f32 rows: out[column][r/2] is the pair of rows r and r + 1 in bf16, zero for rows that do not
 // exist, up to a whole step.
 void turn_rows(const float* rows, Index stride, int count, Pair* out, Index out_stride);
-// After the last of several products: until then the unit is this thread's to save and restore.
+// After the last of several products. Until then, the system saves and restores the unit's state for this thread.
 void release_matrix_unit();
 
 }  // namespace headlight::kernels

@@ -60,7 +60,7 @@ HWY_ATTR void adam(const AdamNumbers& numbers, const AdamPiece& p) {
     }
   }
   if (i == p.size) return;
-  // The last few, through a separate vector, so that they get the same instructions.
+  // The last few elements, copied to a whole vector, so that they get the same instructions.
   const auto rest = static_cast<std::size_t>(p.size - i);
   HWY_ALIGN float part[5][hn::MaxLanes(F())] = {};
   for (std::size_t k = 0; k < rest; ++k) {

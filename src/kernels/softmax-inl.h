@@ -59,7 +59,7 @@ HWY_INLINE void raise_max(int rows, T logit_unit, const T* top, T* max, T* shift
   const int lanes = static_cast<int>(hn::Lanes(d));
   for (int r = 0; r < rows; r += lanes) {
     const auto old = hn::Load(d, max + r), now = hn::Max(old, hn::Load(d, top + r));
-    // A row that has seen nothing yet: exp2(-inf - 0) is 0, exp2(-inf - -inf) would be NaN.
+    // A row that has seen no key yet: exp2(-inf - 0) is 0, exp2(-inf - -inf) would be NaN.
     const auto safe = hn::IfThenZeroElse(hn::Eq(now, hn::Set(d, kHidden<T>)), now);
     hn::Store(now, d, max + r);
     hn::Store(safe, d, shift + r);

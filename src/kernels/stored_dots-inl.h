@@ -1,4 +1,4 @@
-// Dot products of a few rows of x with rows of a stored matrix, whatever it is stored as.
+// Dot products of a few rows of x with rows of a stored matrix of any type.
 
 #if defined(HEADLIGHT_KERNELS_STORED_DOTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_STORED_DOTS_INL_H_
@@ -16,9 +16,9 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Products of one group of rows of w with some rows of x. The rows of a group lie `apart` rows from each other, and
-// the next group follows right behind: few long streams, which the hardware prefetches. Neighbours
-// would be as many short streams, and a single row would need its own pass over x.
+// Products of one group of rows of w with some rows of x. The rows of a group are `apart` rows from each other, and
+// the next group starts one row further: few long streams, which the hardware prefetches. With neighbouring rows there
+// would be many short streams, and a single row would need its own pass over x.
 template <StoredType kType, int kRows, int kGroup>
 struct Dots {
   using Vec = WideVec<kType>;

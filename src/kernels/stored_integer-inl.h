@@ -1,6 +1,6 @@
-// Products with blocks of q8_0 in integers: a row of x is rounded to 16 bits beside it, with a factor for each block of 32,
-// so that two multiplications and an addition are one instruction and nothing has to become a float before the block
-// has been summed up. The rounding is 2^-16 of the block's largest number; that of the parameters is 2^-8.
+// Products with blocks of q8_0 in integers: a row of x is rounded to 16 bits, with a factor for each block of 32,
+// so that one instruction does two multiplications and an addition, and only the sum of a block is converted to a
+// float. The rounding error is 2^-16 of the block's largest number; that of the parameters is 2^-8.
 
 #if defined(HEADLIGHT_KERNELS_STORED_INTEGER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_STORED_INTEGER_INL_H_

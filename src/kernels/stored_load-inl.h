@@ -1,4 +1,4 @@
-// Elements of stored matrices, widened to f32 on the way into a register.
+// Elements of stored matrices, widened to f32 when they are loaded into a register.
 
 #if defined(HEADLIGHT_KERNELS_STORED_LOAD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_STORED_LOAD_INL_H_
@@ -29,7 +29,7 @@ constexpr Index stored_bytes(Index n) {
   return kType == StoredType::f32 ? 4 * n : kType == StoredType::f16 || kType == StoredType::bf16 ? 2 * n : n;
 }
 
-// Where element `i` of a row begins; of q8_0 where its block does.
+// The address of element `i` of a row; of q8_0 the address of its block.
 template <StoredType kType>
 constexpr Index place_of(Index i) {
   return kType == StoredType::q8_0 ? i / kQ8Columns * kQ8Bytes : stored_bytes<kType>(i);

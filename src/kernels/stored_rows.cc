@@ -56,7 +56,7 @@ HWY_ATTR void multiply_few(const FewRows& job) {
         }
       }
     };
-    // The length of each of four streams, approximately; with shorter ones, restarting them takes a fifth of the time.
+    // The approximate length of each of four streams; with shorter ones, restarting them takes a fifth of the time.
     constexpr Index kStreamBytes = 128 << 10;
     const Index stream = HWY_MAX(16, kStreamBytes / HWY_MAX(1, job.w.step));
     const Index turns = HWY_MAX(1, (job.columns + 2 * stream) / (4 * stream));
@@ -74,7 +74,7 @@ Index arranged_size(Index depth) {
   return (depth + kUnit - 1) / kUnit * kUnit;
 }
 
-// The order of load_pair(), and what block_products() takes.
+// The element order of load_pair(), which block_products() expects.
 HWY_ATTR void arrange(ArrangedFor how, const float* x, Index depth, float* to) {
   const auto lanes = static_cast<Index>(hn::Lanes(hn::ScalableTag<float>()));
   const Index size = arranged_size(depth);
@@ -119,7 +119,7 @@ HWY_ATTR void add_steps(const FewRows& job, Index first, Index k) {
 
 HWY_ATTR void sum_few_in_out(const FewRows& job, Index first) {
   with_stored_type(job.w.type, [&]<StoredType kType>() HWY_ATTR {
-    if constexpr (kType != StoredType::q8_0) {  // a block would lie across rows of x
+    if constexpr (kType != StoredType::q8_0) {  // a block would span several rows of x
       for (int r = 0; r < job.rows; ++r)
         std::memset(job.y + r * job.y_stride, 0,
                     sizeof(float) * static_cast<std::size_t>((job.columns + 15) / 16 * 16));
@@ -147,7 +147,7 @@ HWY_ATTR void pack(const StoredRows& w, Index k, int columns, int depth, float* 
         const int m = HWY_MIN(kChunk, depth - x);
         for (int j = 0; j < n; ++j) {
           const StoredRows row = w.from(first + j);
-          // Prefetches the same piece of the next panel's row: hardware prefetchers do not track so many rows.
+          // Prefetches the same section of the next panel's row: hardware prefetchers do not track so many rows.
           const std::byte* next = row.data + panel * row.step + place_of<kType>(k + x);
           for (Index line = 0; line < place_of<kType>(kChunk); line += 64) __builtin_prefetch(next + line);
           widen_stored<kType>(row, k + x, m, wide + j * kChunk);

@@ -12,7 +12,7 @@
 
 namespace headlight::kernels {
 
-// Rows of a stored matrix, from any of them on.
+// Rows of a stored matrix, starting at any of them.
 struct StoredRows {
   StoredType type = StoredType::f32;
   const std::byte* data = nullptr;
@@ -60,7 +60,7 @@ struct StoredKernels {
   void (*pack_in_out)(const StoredRows& w, Index first, int columns, int depth, float* panels);
 };
 [[nodiscard]] const StoredKernels& stored_kernels_for(SimdTarget target);
-// Of the types for which is_block_type() is true. They have no *_in_out: a block would lie across rows of x.
+// For the types with is_block_type(). They have no *_in_out: a block would span several rows of x.
 [[nodiscard]] const StoredKernels& block_kernels_for(SimdTarget target);
 [[nodiscard]] constexpr bool is_block_type(StoredType type) { return type > StoredType::int8; }
 [[nodiscard]] inline const StoredKernels& stored_kernels_for(SimdTarget target, StoredType type) {

@@ -1,5 +1,5 @@
-// The register tile of strip-inl.h with a right-hand side that is stored narrower than f32 and widened on
-// the way into the register. The order of every sum is the same, so f32 gives the same bits.
+// The register tile of strip-inl.h with a right-hand side that is stored narrower than f32 and widened when it
+// is loaded into the register. The order of every sum is the same, so f32 gives the same bits.
 
 #if defined(HEADLIGHT_KERNELS_STORED_STRIP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_STORED_STRIP_INL_H_
@@ -102,8 +102,8 @@ HWY_INLINE hn::Vec<D> load_stored(D d, const std::int8_t* panel, Index k, int v)
   return hn::ConvertTo(d, hn::BitCast(hn::RebindToSigned<D>(), bits));
 }
 
-// How far ahead of the multiplication memory is prefetched, in bytes, and into which cache. f32 is read
-// faster when the hardware does it alone; decision 0006 has the numbers.
+// How many bytes ahead of the multiplication memory is prefetched, and into which cache. f32 is read
+// faster with hardware prefetching alone; decision 0006 has the numbers.
 template <class S>
 inline constexpr Index kAhead = sizeof(S) == 4   ? 0
                                 : sizeof(S) == 2 ? 8192

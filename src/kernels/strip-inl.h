@@ -81,8 +81,8 @@ HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
   }
 }
 
-// c += aᵀ·b: `a` is [depth][a_stride] and the strip's rows are its columns. Started from zero, added
-// at the end, like multiply().
+// c += aᵀ·b: `a` is [depth][a_stride] and the strip's rows are its columns. Starts from zero and is added
+// to c at the end, like multiply().
 template <class T, int kRows, int kVectors>
 HWY_NOINLINE HWY_ATTR void multiply_transposed(const StripArgs<T>& args) {
   const hn::ScalableTag<T> d;

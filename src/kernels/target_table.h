@@ -8,7 +8,7 @@
 
 namespace headlight::kernels {
 
-// A table is created on first use: creating it runs code of its target, which the CPU may not support.
+// A table is created on first use: creating it runs code of its target, which this CPU may not support.
 template <auto make>
 [[nodiscard]] const auto& made_once() {
   static const auto table = make();

@@ -1,5 +1,5 @@
-// Steps that the tile kernels share: which keys a strip computes, products with packed keys, and the
-// way from q·k to logits.
+// Steps that the tile kernels share: selecting the keys that a strip computes, products with packed keys, and the
+// conversion of q·k to logits.
 
 #if defined(HEADLIGHT_KERNELS_TILE_STEPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEADLIGHT_KERNELS_TILE_STEPS_INL_H_

@@ -1,4 +1,4 @@
-// One vector for a whole list, or attention to every element: lists repeated in reverse.
+// One vector for a whole list, or attention to every element: models repeat lists in reverse order.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace {
 
 struct Setup {
   Index symbols = 16, longest = 24, rows = 32, width = 64;
-  std::vector<Index> lengths = {2, 8, 16, 24};  // where accuracy is measured
+  std::vector<Index> lengths = {2, 8, 16, 24};  // lengths at which accuracy is measured
   std::int64_t steps = 1200;
   int seeds = 3;
-  std::vector<double> rates = {1e-3, 2e-3, 4e-3, 8e-3};  // the best is found for each kind of model
+  std::vector<double> rates = {1e-3, 2e-3, 4e-3, 8e-3};  // the best is chosen for each kind of model
 };
 
 Setup setup_of(const LabOptions& options) {
@@ -64,7 +64,7 @@ std::unique_ptr<models::Trainable> make_model(Kind kind, const Setup& setup, Ind
                                                               .heads = 4,
                                                               .context = setup.longest + 2});
     models::each_layer(c, [&](nn::BlockConfig& block) {
-      block.feed_forward.inner = 2 * setup.width;  // about as many parameters as the others
+      block.feed_forward.inner = 2 * setup.width;  // about as many parameters as the other models
     });
     model = std::make_unique<models::Transformer>(c);
   } else {
@@ -179,7 +179,7 @@ Outcome run_bottleneck(const LabOptions& options) {
   for (std::size_t k = 0; k < kKinds.size(); ++k) {
     const auto learn = [&](double rate, std::uint64_t seed) {
       return run_one(ctx, kKinds[k], setup, rate, options.seed + seed, [&] {
-        ++done;  // more than planned when rates beyond the grid are tried
+        ++done;  // more runs than planned if rates beyond the grid are tried
         tell(options, done, std::max(done, total), fmt::format("{} learns", kNames[k]));
       });
     };

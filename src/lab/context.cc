@@ -95,7 +95,7 @@ struct LayerResult {
   Spread gaps = {};  // over halves of the sentences
 };
 
-// How often a random division into two groups has a gap as large: the exact question, by sampling.
+// Permutation test: the share of random divisions into two groups with a gap as large.
 double permutation_p(const Pairs& pairs, std::vector<int> groups, double gap, int rounds,
                      std::uint64_t seed) {
   int as_large = 0;
@@ -107,7 +107,7 @@ double permutation_p(const Pairs& pairs, std::vector<int> groups, double gap, in
   return (as_large + 1.0) / (rounds + 1.0);
 }
 
-// The gap with sentences left out at random, two thirds staying: how much it hangs on single ones.
+// The gap without a random third of the sentences: how much it depends on single ones.
 Spread resampled(const Pairs& pairs, const std::vector<int>& groups, int rounds, std::uint64_t seed) {
   std::vector<double> gaps;
   for (int r = 0; r < rounds; ++r) {

@@ -1,4 +1,4 @@
-// Time and memory against length: attention with its whole score matrix, fused attention, a recurrent layer.
+// Time and memory against length: attention with a stored score matrix, fused attention, a recurrent layer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class Contest {
 
   [[nodiscard]] ConstTensorView matrix(const Tensor& x) const { return {x.as<float>(), {length_, kDim}}; }
 
-  // S = q·kᵀ, all of it; softmax of its rows; S·v. With the products that the layers use.
+  // S = q·kᵀ, stored completely; softmax of its rows; S·v. Uses the products of the layers.
   void run_unfused(Context& ctx) const {
     Tensor scores = Tensor::uninitialized({length_, length_}),
            scaled = Tensor::uninitialized({length_, kDim}), out = Tensor::uninitialized({length_, kDim});
@@ -86,7 +86,7 @@ struct Cost {
   double seconds = 0, bytes = 0;
 };
 
-// All memory of a call except its inputs: tensors, which a recycler keeps, and scratch memory.
+// All memory of a call except its inputs: tensors, kept by a recycler, and scratch memory.
 double bytes_of(const std::function<void(Context&)>& call) {
   const TensorRecycler recycler;
   Context ctx({.threads = 1});
@@ -105,7 +105,7 @@ double exponent(const std::vector<Index>& lengths, const std::vector<double>& va
 }
 
 struct Series {
-  std::vector<std::vector<double>> seconds;  // [repeat][length]
+  std::vector<std::vector<double>> seconds;  // [length]; the same in every repeat
   std::vector<double> bytes;                 // [length]; the same every time
 
   [[nodiscard]] Spread time(std::size_t length) const {
@@ -126,7 +126,7 @@ std::array<Series, 3> measure_all(const Setup& setup, const LabOptions& options)
   double done = 0;
   for (int r = 0; r < setup.repeats; ++r) {
     Context ctx({.threads = 1});
-    const TensorRecycler recycler;  // time is to be that of the arithmetic, not of the system's memory
+    const TensorRecycler recycler;  // so that allocation by the system is not timed
     for (Series& series : all) series.seconds.emplace_back();
     for (const Index length : setup.lengths) {
       const Contest contest(length, options.seed + static_cast<std::uint64_t>(r) * 10);
@@ -151,7 +151,7 @@ std::string bytes_text(double bytes) {
   return bytes < 1e6 ? fmt::format("{:.0f} kB", bytes * 1e-3) : fmt::format("{:.1f} MB", bytes * 1e-6);
 }
 
-// A panel above and one below: time, memory. Both axes are logarithmic, so that a power of n is a straight line.
+// An upper panel (time) and a lower one (memory). Both axes are logarithmic, so that a power of n is a straight line.
 draw::Drawing figure_of(const Setup& setup, const std::array<Series, 3>& all) {
   draw::CurveChart time;
   time.title = "One causal head of width 64, one thread: time against length";
@@ -250,7 +250,7 @@ Outcome run_cost(const LabOptions& options) {
       options.width);
   out.json = json_of(setup, all);
   out.figure = figure_of(setup, all);
-  // Time is the machine's: the laws that no noise can hide.
+  // Times depend on the machine, so the claim is about the exponents, which noise cannot hide.
   out.holds = unfused_memory > 1.6 && fused_memory < 1.2 && unfused.mean > 1.4 && recurrent.mean < 1.4;
   return out;
 }

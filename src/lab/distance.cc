@@ -20,11 +20,11 @@ namespace {
 
 struct Setup {
   Index symbols = 4, pairs = 4, rows = 32, longest = 128;
-  std::vector<Index> distances = {8, 32, 128};  // where accuracy is measured
+  std::vector<Index> distances = {8, 32, 128};  // distances at which accuracy is measured
   std::int64_t steps = 1000, every = 50;
   Index width = 64;
   int seeds = 3;
-  std::vector<double> rates = {1e-3, 2e-3, 4e-3, 8e-3};  // the best is found for each kind of model
+  std::vector<double> rates = {1e-3, 2e-3, 4e-3, 8e-3};  // the best is chosen for each kind of model
 };
 
 Setup setup_of(const LabOptions& options) {
@@ -57,7 +57,7 @@ train::SyntheticConfig task_config(const Setup& setup, Index distance, std::uint
   return c;
 }
 
-// Two layers of each kind. Rotations turn slowly, so that a match far away is a match.
+// Two layers of each kind. Slow rotations, so that queries match keys at a long distance.
 std::unique_ptr<models::Trainable> make_model(Kind kind, const Setup& setup, Index vocabulary,
                                               std::uint64_t seed) {
   std::unique_ptr<models::Trainable> model;
@@ -83,13 +83,13 @@ std::unique_ptr<models::Trainable> make_model(Kind kind, const Setup& setup, Ind
 
 struct Trial {
   std::vector<double> accuracy;  // at each distance
-  std::vector<double> gradient;  // that reaches the fact, at each distance, before training
-  double steps_to_learn = NAN;   // until 90 % at the longest distance of the training; NaN: never
+  std::vector<double> gradient;  // at the fact, by distance, before training
+  double steps_to_learn = NAN;   // steps until 90 % at the longest distance of the training; NaN: never
   Index parameters = 0;
   TunedRate tuned;
 };
 
-// The gradient of one answer's loss with respect to what the model reads at the fact's place: one fact, then noise,
+// The gradient of one answer's loss with respect to the embedding at the fact's position: one fact, then noise,
 // then the question. The table of embeddings is not shared with the output, and the fact's token occurs nowhere else.
 double gradient_at_fact(Context& ctx, models::Trainable& model, const Setup& setup, Index distance,
                         std::uint64_t seed) {
@@ -135,7 +135,7 @@ class Race {
     train::Learner learner(ctx_, std::move(model), task, {.steps = setup_.steps, .rate = rate});
     while (!learner.finished()) {
       (void)learner.step();
-      ++done_;  // more than planned when rates beyond the grid are tried
+      ++done_;  // more runs than planned if rates beyond the grid are tried
       tell(options_, done_, std::max(done_, total()),
            fmt::format("{} learns to recall", kNames[static_cast<std::size_t>(kind)]));
       if (std::isnan(trial.steps_to_learn) && learner.steps() % setup_.every == 0 &&
@@ -272,7 +272,7 @@ Outcome run_distance(const LabOptions& options) {
   const auto faded = [&](std::size_t k) {
     return over(all[k], &Trial::gradient, at).mean / over(all[k], &Trial::gradient, 0).mean;
   };
-  // Nothing is left of it when a float cannot hold it.
+  // "Nothing is left" if it is too small for a float.
   const auto share = [&](std::size_t k) {
     return faded(k) > 0 ? fmt::format("1/{:.3g}", 1 / faded(k)) : std::string("0");
   };

@@ -1,4 +1,4 @@
-// Numbers that the tutorials print and that do not come out. Ours are computed here, every time.
+// Wrong numbers in tutorials. Headlight's numbers are computed here every time.
 #include <fmt/format.h>
 
 #include "draw/text.h"

@@ -1,4 +1,4 @@
-// Experiments with a name: small, repeatable, and each in a file of its own.
+// Experiments with a name: small, repeatable, one per file.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct LoadedModel;
 namespace headlight::lab {
 
 struct LabOptions {
-  std::optional<Index> row = std::nullopt;  // for experiments that are lists: only this row, in full
+  std::optional<Index> row = std::nullopt;  // for experiments that are lists: show only this row, in full
   int width = 80;                           // columns of the text
   int threads = 0;                          // 0: one per core
-  // Of experiments that train or measure: smaller, in seconds, with the same finding; the first seed of several.
+  // Of experiments that train or measure: smaller, in seconds, with the same finding; the first of several seeds.
   bool quick = false;
   std::uint64_t seed = 1;
   // Progress of the experiment: `done` of `total`, and the current activity. May be null: see tell().
@@ -30,9 +30,9 @@ struct LabOptions {
 };
 
 struct Outcome {
-  std::string text;          // for people
-  std::string json;          // for scripts
-  std::string markdown;      // for documents; empty if there is none
+  std::string text;          // text output
+  std::string json;          // JSON output
+  std::string markdown;      // output for documents; empty if there is none
   bool holds = true;         // false: the result does not support the claim
   std::string finding = {};  // the result in a sentence or two; printed before the text
   std::optional<draw::Drawing> figure = std::nullopt;
@@ -43,8 +43,8 @@ struct Abilities {
   bool repeats = false;         // takes --quick and --seed
   bool draws = false;           // has a figure
   std::string_view model = {};  // the default model that it inspects; empty: it uses no model
-  bool needs_model = true;      // false: does without when it is not on disk
-  bool lists = false;           // rows, one of which --row shows in full; --markdown makes a page of them
+  bool needs_model = true;      // false: it also runs without the model
+  bool lists = false;           // rows, one of which --row shows in full; --markdown writes them as a page
 };
 
 struct Experiment {
@@ -53,7 +53,7 @@ struct Experiment {
   Abilities can = {};
 };
 
-// All of them. A new one is one file, its function declared here, and one line in registry.cc.
+// All experiments. A new one needs a file, a declaration here, and a line in registry.cc.
 [[nodiscard]] const std::vector<Experiment>& experiments();
 // Throws Error{usage} that lists the names.
 [[nodiscard]] const Experiment& find_experiment(std::string_view name);

@@ -115,7 +115,7 @@ Story run_one(Context& ctx, const Setup& setup, std::uint64_t seed, const std::f
   return story;
 }
 
-// The head that has most of a quality at the end.
+// The head with the largest value at the end.
 std::size_t best(const Story& story, double Scores::*what) {
   const std::vector<Scores>& heads = story.back().heads;
   return static_cast<std::size_t>(
@@ -128,7 +128,7 @@ std::string place(const Setup& setup, std::size_t head) {
   return fmt::format("{}.{}", head / heads, head % heads);
 }
 
-constexpr double kPrevious = 0.4, kInduction = 0.3;  // from here on a head has the label
+constexpr double kPrevious = 0.4, kInduction = 0.3;  // threshold for the label
 
 std::string names(const Setup& setup, const Story& story, double Scores::*what, double threshold) {
   std::string list;
@@ -139,7 +139,7 @@ std::string names(const Setup& setup, const Story& story, double Scores::*what, 
   return list.empty() ? "–" : list;
 }
 
-// The first moment at which some head has the label.
+// The first recorded step at which some head has the label.
 double formed(const Story& story, double Scores::*what, double threshold) {
   for (const Moment& moment : story)
     for (const Scores& head : moment.heads)
@@ -182,7 +182,7 @@ std::string json_of(const Setup& setup, const std::vector<Story>& all, std::uint
   return w.end_list().end_object().take_line();
 }
 
-// The first seed's heads: the two that stand out, the others in grey, and how often the model is right.
+// The heads of the first seed: the two labelled ones, the others in grey, and the accuracy of the model.
 draw::Drawing figure_of(const Setup& setup, const Story& story) {
   draw::CurveChart chart;
   chart.title = "Roles that heads take on during training";

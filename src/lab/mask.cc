@@ -35,8 +35,8 @@ Setup setup_of(const LabOptions& options) {
   return {.window = 16, .rows = 16, .width = 24, .steps = 400, .seeds = 2, .texts = 24, .prompt = 5};
 }
 
-// After symbol s comes 2s+1 or 2s+2 (counted around), a coin toss each time; then the end. Texts are as translators
-// have them: whole, so that a model without a mask can read every symbol but the first.
+// After symbol s comes 2s+1 or 2s+2 (modulo the alphabet), each with probability 1/2; then the end. Texts are complete, as in
+// translation, so that a model without a mask can read every symbol but the first.
 class CoinText : public train::Task {
  public:
   CoinText(const Setup& setup, std::uint64_t seed) : setup_(setup), seed_(seed) {}
@@ -82,7 +82,7 @@ class CoinText : public train::Task {
 
 enum class Mask { causal, none };
 
-// The same layers and the same first parameters: an encoder is a decoder without the mask.
+// The same layers and initial parameters: an encoder is a decoder without the mask.
 std::unique_ptr<models::Transformer> make_model(Mask mask, const Setup& setup, std::uint64_t seed) {
   models::TransformerConfig c = models::translation_config(
       {.vocabulary = kSymbols + 1, .width = setup.width, .layers = 2, .heads = 2, .context = setup.window});
@@ -103,10 +103,10 @@ struct Trial {
   std::vector<draw::Point> curve;  // loss of training
   double loss = 0;                 // on held-out texts; without a mask, the future is visible
   double honest = 0;               // loss of the same texts with the future cut off
-  double valid = 0;                // share of written symbols that may follow the one before
+  double valid = 0;                // share of generated symbols that may follow the previous one
 };
 
-// The loss in generation: predicted from the beginning of the text only, without later tokens.
+// The loss in generation: each symbol predicted from the beginning of the text, without later tokens.
 double loss_without_future(Context& ctx, const models::Transformer& model, const CoinText& task,
                            const Setup& setup) {
   models::Batch batch;
@@ -122,7 +122,7 @@ double loss_without_future(Context& ctx, const models::Transformer& model, const
   return model.evaluate(ctx, batch).mean();
 }
 
-// All texts at once, each symbol drawn by the probabilities that the model gives.
+// All texts at once, each symbol sampled from the model's probabilities.
 double share_that_follows(Context& ctx, const models::Transformer& model, const CoinText& task,
                           const Setup& setup, std::uint64_t seed) {
   std::vector<std::vector<std::int32_t>> texts;

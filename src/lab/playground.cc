@@ -24,7 +24,7 @@ Spread accuracy_of(const Checked& checked, std::size_t arm) {
   return spread_of(all);
 }
 
-// Of the seeds that got there; none: it never did.
+// Mean over the seeds that reached it; none: no seed did.
 std::string learnt_text(const Checked& checked, std::size_t arm) {
   std::vector<double> steps;
   for (const auto& run : checked.runs)

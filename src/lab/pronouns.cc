@@ -109,7 +109,7 @@ Study study_of(Context& ctx, const LabOptions& options, std::span<const PronounS
   return study;
 }
 
-// Each head's share of sentences in which it gives the antecedent more than the other noun.
+// For each head, the share of sentences in which the antecedent has a larger weight than the other noun.
 draw::Drawing figure_of(const Study& study, const std::string& model) {
   draw::WeightMap map;
   map.title = "share of pronouns that attend more to their antecedent";
@@ -153,7 +153,7 @@ std::string text_of(const Study& study, const LabOptions& options, std::size_t s
       fmt::format(
           "{} sentences that training never saw: new nouns, adjectives or sentence frames. The head was "
           "chosen on the first {}; all figures are from the other {}. Twins differ in one adjective, "
-          "and with it in what the pronoun stands for. Guessing finds half of the antecedents.",
+          "and with it in the pronoun's antecedent. Guessing finds half of the antecedents.",
           sentences, study.half, asked),
       options.width);
 }
@@ -216,7 +216,7 @@ Found seeds::it_looks_at_animal(const LabOptions& options) {
       inspect::best_of(inspect::score_antecedents(ctx, *options.model, all.first(half))).head;
   const AntecedentScore score =
       score_of(inspect::score_antecedents(ctx, *options.model, all.subspan(half)), head);
-  // The tutorials' sentence, and the one in which "it" is the street.
+  // The tutorials' sentence, and its twin, in which "it" is the street.
   const std::string begin = "The animal didn't cross the street because it was too ";
   const std::vector<PronounSentence> animal = {{begin + "tired.", "", 7, 1, 5, 0},
                                                {begin + "wide.", "", 7, 5, 1, 0}};

@@ -1,5 +1,6 @@
-#include "core/concat.h"
-#include "core/escape.h"
+#include <vector>
+
+#include "core/nearest.h"
 #include "headlight/error.h"
 #include "lab/experiment.h"
 
@@ -49,13 +50,12 @@ const std::vector<Experiment>& experiments() {
 }
 
 const Experiment& find_experiment(std::string_view name) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (const Experiment& experiment : experiments()) {
     if (experiment.name == name) return experiment;
-    names += concat(names.empty() ? "" : ", ", experiment.name);
+    names.push_back(experiment.name);
   }
-  throw Error(ErrorKind::usage, "lab.name",
-              concat("no experiment \"", escaped(std::string(name), 60), "\"; there are: ", names));
+  throw Error(ErrorKind::usage, "lab.name", unknown_name_text("experiment", name, names));
 }
 
 }  // namespace headlight::lab

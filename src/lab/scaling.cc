@@ -85,7 +85,7 @@ Draw draw_scores(const Setup& setup, Index dim, std::uint64_t seed) {
   return result;
 }
 
-// A model of one wide head whose queries and keys begin with variance 1, on recall over a short distance.
+// A model with one wide head whose queries and keys start with variance 1, on recall over a short distance.
 double train_one(Context& ctx, const Setup& setup, Way way, std::uint64_t seed,
                  const std::function<void()>& on_step) {
   train::SyntheticConfig config;
@@ -197,7 +197,7 @@ draw::Drawing figure_of(const Setup& setup, const Results& r) {
   return draw::draw_curves(chart);
 }
 
-// Up to which dim the gradient is larger without the division, and its value at the largest dim.
+// The largest dim for which the gradient is larger without the division, and its value at the largest dim.
 std::string gradient_text(const Setup& setup, const Results& r) {
   const std::size_t last = setup.dims.size() - 1;
   std::size_t larger = setup.dims.size();

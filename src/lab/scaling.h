@@ -8,7 +8,7 @@ namespace headlight::lab {
 struct Softness {
   double entropy = 0;  // of the weights, as a share of the maximum
   double gradient =
-      0;  // length of the softmax's Jacobian: how much a small change of the scores changes the weights
+      0;  // norm of the softmax's Jacobian: the effect of a small change of the scores on the weights
 };
 
 struct ScalingEffect {

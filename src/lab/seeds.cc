@@ -26,7 +26,7 @@ Judged judged(const SeedRow& row, const LabOptions& options) {
   return {row, {true, "run the command to see it"}};
 }
 
-// As a person types it.
+// In the form in which it is typed.
 std::string command_of(const SeedRow& row) {
   if (row.command.empty() || row.command.starts_with("docs/")) return std::string(row.command);
   return concat("headlight ", row.command);

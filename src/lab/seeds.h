@@ -1,4 +1,4 @@
-// The claims of five tutorials on attention, row by row, each with a command that shows it and a test that checks it.
+// Claims of five tutorials on attention, row by row, each with a command that shows it and a test that checks it.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace headlight::lab {
 
 struct LabOptions;  // src/lab/experiment.h
 
-// holds: recomputed and right. illustrative: a number made up for a picture. corrected: wrong, or true only with the
-// words that we add. definition: what words mean; nothing is computed.
+// holds: recomputed and right. illustrative: a number invented for a picture. corrected: wrong, or only true with an
+// additional condition. definition: the meaning of a word; nothing is computed.
 enum class Verdict : std::uint8_t { holds, illustrative, corrected, definition };
 [[nodiscard]] std::string_view name_of(Verdict verdict) noexcept;
 
@@ -23,10 +23,10 @@ struct Found {
 struct SeedRow {
   int number;
   std::string_view where;  // "1, why scale"
-  std::string_view claim;  // in our words
+  std::string_view claim;  // in Headlight's words
   Verdict verdict;
-  std::string_view command;  // where to see it: arguments of headlight, or a page of the documentation
-  std::string_view line;     // the text to expect there
+  std::string_view command;  // command that shows it: arguments of headlight, or a page of the documentation
+  std::string_view line;     // expected text in its output
   std::string_view test;     // function that checks it
   Found (*check)();          // null: only the document's page
   // Used instead of `check` by rows that train or run a model.

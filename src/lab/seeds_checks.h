@@ -1,4 +1,4 @@
-// The computations behind the rows of `lab seeds`. Each returns whether the claim holds, and the numbers.
+// The computations for the rows of `lab seeds`. Each returns whether the claim holds, and the numbers.
 #pragma once
 
 #include "lab/seeds.h"
@@ -9,7 +9,7 @@ namespace headlight::lab::seeds {
 Found cat_weights();        // 2
 Found dot_scale_softmax();  // 6
 Found not_linear();         // 7
-Found potter_weights();     // 8
+Found potter_weights();     // 8, with potter_by_head()
 Found score_table();        // 13
 Found sat_weights();        // 14
 Found shades();             // 15
@@ -47,10 +47,12 @@ Found gradients();        // 55
 Found roles_by_training(const LabOptions& options);  // 4
 Found one_vector(const LabOptions& options);         // 48
 
-// Runs a model; rows report if it is not on disk
+// Run a model; rows report if it is not installed
 Found chat_looks_at_cat(const LabOptions& options);   // 10, translation.cc
 Found it_looks_at_animal(const LabOptions& options);  // 26 (pronouns.cc)
 Found heads_with_names(const LabOptions& options);    // 24, seeds_trained.cc
+Found bank_by_head(const LabOptions& options);        // 3, seeds_heads.cc
+Found potter_by_head(const LabOptions& options);      // 8, seeds_heads.cc
 Found bank_in_context(const LabOptions& options);     // 54, context.cc
 [[nodiscard]] inline Found without_model() {
   return {true, "needs the model headlight-en-fr, which was not found"};

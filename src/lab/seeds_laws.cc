@@ -1,4 +1,4 @@
-// Rows that claim a law: tried on small random inputs.
+// Rows that claim a law, which is checked on small random inputs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ Found any_distance() {
     const Index keys = 1024;
     Tensor q({1, 1, 1, 4}), k({1, 1, keys, 4});
     q.view().set(0, 0, 0, 0, 8.0);
-    k.view().set(0, 0, keys - 1 - distance, 0, 2.0);  // the one that matches
+    k.view().set(0, 0, keys - 1 - distance, 0, 2.0);  // the matching one
     Tensor out({1, 1, 1, 4}), weights({1, 1, 1, keys});
     Context ctx = one_thread();
     attention_forward(ctx, q.view(), k.view(), k.view(), {},
@@ -155,7 +155,7 @@ Found heads_apart() {
 Found positions() {
   const Tensor sinusoids = nn::sinusoidal_positions(2, 4, nn::SinusoidOrder::alternating, DType::f64);
   const Tensor slopes = nn::alibi_slopes(8, DType::f64);
-  // Rotations: the score of two tokens depends on how far apart they are, not on where they are.
+  // Rotary positions: the score of two tokens depends on their distance, not on their positions.
   Context ctx = one_thread();
   const nn::RopeTable table({}, 4, 0, 64, DType::f64);
   const auto score = [&](Index query, Index key) {

@@ -21,7 +21,7 @@ bool near(const List& found, const List& printed, double half_unit) {
   return all;
 }
 
-// Invented weights at least sum to one.
+// Checks that invented weights sum to one.
 Found picture(const List& weights, const std::string& more) {
   return {std::abs(sum_of(weights) - 1) < 1e-9,
           fmt::format("{} sum to {:.2f}; {}", digits(weights, 2), sum_of(weights), more)};
@@ -102,7 +102,7 @@ Found scaled_softmax() {
           fmt::format("printed 0.21 0.11 0.01 0.47 (sum 0.80); correct is {}", digits(w))};
 }
 
-// The tutorial's four scores have one winner, and that is a special case: among random scores some are close to each
+// The tutorial's four scores have one winner, which is a special case: among random scores some are close to each
 // other, and there softmax has a slope.
 Found vanishing() {
   const double a = largest_slope(softmax(kBig)), b = largest_slope(softmax(kBig, 1 / 8.0));

@@ -1,5 +1,5 @@
-// Rows that train something: an experiment in its quick form, and whether it supports the claim. Its numbers are
-// for the experiment itself to print: after hundreds of steps they differ from processor to processor.
+// Rows that train a model: an experiment in its quick form, and whether it supports the claim. Its numbers are
+// printed by the experiment only, because after hundreds of steps they differ between processors.
 #include <fmt/format.h>
 
 #include <map>
@@ -11,12 +11,12 @@
 namespace headlight::lab::seeds {
 namespace {
 
-// Always small: a list of claims is to be read in seconds.
+// Always small, because a list of claims should take seconds.
 Found quick(Outcome (*run)(const LabOptions&), const LabOptions& options, const char* text) {
   LabOptions small;
   small.quick = true;
   small.seed = options.seed;
-  small.threads = 1;  // so small that a second thread only waits
+  small.threads = 1;  // so small that a second thread would only wait
   const Outcome outcome = run(small);
   return {outcome.holds, outcome.holds ? text : outcome.finding};
 }
@@ -33,7 +33,7 @@ Found one_vector(const LabOptions& options) {
                "lists in reverse: one vector is worse than additive attention and a transformer");
 }
 
-// Some heads have one role with a name; most have several, which nobody assigned.
+// Some heads have one named role; most have several, which were not assigned.
 Found heads_with_names(const LabOptions& options) {
   if (options.model == nullptr) return without_model();
   Context ctx({.threads = options.threads});

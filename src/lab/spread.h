@@ -11,7 +11,7 @@
 namespace headlight::lab {
 
 struct Spread {
-  double mean = 0, deviation = 0;  // the deviation of a sample, by n-1; 0 of a single number
+  double mean = 0, deviation = 0;  // sample deviation (n-1); 0 for a single number
   double low = 0, high = 0, median = 0;
   std::size_t count = 0;
 };
@@ -23,16 +23,16 @@ struct Spread {
 [[nodiscard]] std::string with_range(const Spread& spread, int decimals = 3);
 // {"mean": …, "deviation": …, "low": …, "high": …, "runs": …}
 void write(io::JsonWriter& w, const Spread& spread);
-// Numbers as experiments write them, in six digits.
+// Numbers in the form of the experiments, with six digits.
 [[nodiscard]] inline io::Rounded rounded(double x) { return io::significant(x, 6); }
 [[nodiscard]] std::vector<io::Rounded> rounded(std::span<const double> numbers);
 
-// A table as text: columns as wide as they need, the first to the left, numbers to the right.
+// A table as text: columns as wide as needed, the first left-aligned, numbers right-aligned.
 using TableRow = std::vector<std::string>;
 [[nodiscard]] std::string table_text(const TableRow& heading, const std::vector<TableRow>& rows,
                                      int indent = 2);
 
-// The table, an empty line, and a note below it, wrapped.
+// The table, an empty line, and a wrapped note.
 [[nodiscard]] std::string with_note(const std::string& table, std::string_view note, int width);
 
 }  // namespace headlight::lab

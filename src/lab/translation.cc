@@ -70,7 +70,7 @@ class Counts {
   std::vector<std::vector<AlignmentScore>> by_sentence_;
 };
 
-// Sentences in a random order: the first half chooses, the second half tests.
+// Sentences in a random order: the first half selects the head, the second half scores it.
 std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
   std::vector<std::size_t> order(count);
   for (std::size_t i = 0; i < count; ++i) order[i] = i;
@@ -90,7 +90,7 @@ struct Baselines {
   double diagonal = 0, chance = 0;
 };
 
-// Baselines without a model: the word at the same position of the sentence, and a random word.
+// Baselines without a model: the word at the same position, and a random word.
 Baselines baselines_of(const inspect::LoadedModel& loaded, std::span<const AlignedSentence> sentences) {
   Baselines b;
   double words = 0;
@@ -113,7 +113,7 @@ Baselines baselines_of(const inspect::LoadedModel& loaded, std::span<const Align
   return {b.diagonal / words, b.chance / words};
 }
 
-// The tutorials' sentence as this head sees it, word by word.
+// The tutorials' sentence in this head, word by word.
 struct CatMap {
   AttentionMap map;
   std::vector<Word> from, to;
@@ -163,7 +163,7 @@ struct CatMap {
 struct Study {
   std::vector<AlignmentScore> all;  // over all sentences, best first
   Spread tested;                    // the chosen head on the other half
-  std::vector<std::string> chosen;  // which, split by split
+  std::vector<std::string> chosen;  // the chosen heads, split by split
   Baselines baselines;
 };
 

@@ -10,7 +10,7 @@
 namespace headlight::lab {
 namespace {
 
-constexpr std::size_t kMostTried = 12;  // if the score rises without end
+constexpr std::size_t kMostTried = 12;  // limit if the score rises without end
 
 std::string listed(std::span<const double> rates) {
   std::string list;

@@ -11,7 +11,7 @@
 
 namespace headlight::lab {
 
-// A seed used only for tuning, not for reported results.
+// The seed for tuning, which is not used for reported results.
 inline constexpr std::uint64_t kTuningSeed = 1000;
 
 struct TriedRate {
@@ -19,12 +19,12 @@ struct TriedRate {
 };
 struct TunedRate {
   double rate = 0;                    // the best
-  std::vector<TriedRate> tried = {};  // from the smallest to the largest; empty if there was no choice
+  std::vector<TriedRate> tried = {};  // from the smallest to the largest; empty if there was only one
 };
 
 // The rate with the highest score, the smallest of equals. `rates` ascend by one factor. As long as the best one is the
-// smallest or the largest tried and its neighbour is worse, the next one beyond it is tried, too: a best rate at the end
-// of a grid would say that the grid was too small. A single rate is returned without a trial.
+// smallest or the largest tried and its neighbour is worse, the next one beyond it is tried too: a best rate at the end
+// of a grid would mean that the grid is too small. A single rate is returned without a trial.
 [[nodiscard]] TunedRate tuned_rate(std::span<const double> rates,
                                    const std::function<double(double rate)>& score);
 

@@ -128,7 +128,7 @@ void score(const Recipe& recipe, double scale, HeadTrace& head) {
   }
 }
 
-// One call for all heads: the same function that programs use.
+// One call for all heads, of the public function.
 void attend(const Recipe& recipe, Trace& t) {
   const auto heads = static_cast<Index>(t.heads.size());
   const Index words = t.heads[0].q.dim(0), dim = t.head_dim;

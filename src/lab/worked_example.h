@@ -1,5 +1,5 @@
-// The worked example: a few words, their vectors, and every number that attention computes from
-// them on the way to its output. Weights and outputs come from the library's own call, in float64.
+// The worked example: a few words, their vectors, and every intermediate number of attention.
+// Weights and outputs come from the library's public call, in float64.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct Sentence {
 [[nodiscard]] Sentence journey();
 
 enum class Parameters {
-  none,      // queries, keys and values are the embeddings themselves, scores are not scaled
+  none,      // queries, keys and values are the embeddings; scores are not scaled
   uniform,   // Wq, Wk, Wv uniform in 0 … 1
-  per_head,  // each head has its own layers, uniform in ±1/sqrt(inputs); outputs side by side
-  shared,    // one wide layer for all heads, cut into heads, and an output projection
+  per_head,  // each head has separate layers, uniform in ±1/sqrt(inputs); outputs are concatenated
+  shared,    // one wide layer for all heads, split into heads, and an output projection
 };
 
 struct Recipe {
@@ -37,7 +37,7 @@ struct HeadTrace {
   Tensor scores;      // [query, key]: q·k, of all pairs
   Tensor scaled;      // scores times scale
   Tensor exps;        // exp(scaled); 0 for hidden words
-  Tensor sums;        // [query]: of exps
+  Tensor sums;        // [query]: sum of the exps
   Tensor weights;     // after the softmax; 0 for hidden words
   Tensor context;     // [word, head_dim]
 };
@@ -46,7 +46,7 @@ struct Trace {
   double scale = 1;
   Index head_dim = 0;
   std::vector<HeadTrace> heads;
-  Tensor context;        // [word, heads·head_dim]: the heads side by side
+  Tensor context;        // [word, heads·head_dim]: the heads concatenated
   Tensor wo, bias, out;  // output projection [heads·head_dim, out], [out], [word, out]; shared only
 };
 

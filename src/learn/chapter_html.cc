@@ -25,14 +25,14 @@ bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; 
 
 std::string inline_html(std::string_view text);
 
-// "[text](address)" at the start of `text`: the link, and how long it was; 0: there is none.
+// Parses "[text](address)" at the start of `text`: the link and its length; 0: there is none.
 std::size_t read_link(std::string_view text, std::string& out) {
   const std::size_t middle = text.find("]("),
                     close = middle == std::string_view::npos ? middle : text.find(')', middle);
   if (close == std::string_view::npos) return 0;
   const std::string_view address = text.substr(middle + 2, close - middle - 2);
   const std::string words = inline_html(text.substr(1, middle - 1));
-  // Chapters are files 01-….md; other documents are not in the page.
+  // Chapters are files 01-….md; other documents are not part of the page.
   const bool chapter =
       address.size() > 3 && std::isdigit(static_cast<unsigned char>(address[0])) != 0 && address[2] == '-';
   if (chapter)
@@ -69,7 +69,7 @@ std::string inline_html(std::string_view text) {
   return out;
 }
 
-// headlight serve --model en --at "…" as an address of the page.
+// Converts headlight serve --model en --at "…" to an address of the page.
 std::string view_link(std::string_view line) {
   const auto value_of = [&](std::string_view option) {
     const std::size_t begin = line.find(option);
@@ -81,7 +81,7 @@ std::string view_link(std::string_view line) {
   };
   const std::string_view model = value_of("--model "), at = value_of("--at ");
   if (!line.starts_with("headlight serve") || at.empty()) return "";
-  // The shipped models go by their short names on the command line.
+  // The command line uses short names for the shipped models.
   const std::string name =
       model == "en" || model == "en-fr" ? concat("headlight-", model) : std::string(model);
   return concat("<p><a class=\"view-link\" data-view href=\"#",
@@ -89,7 +89,7 @@ std::string view_link(std::string_view line) {
                 "\">Open it in the viewer</a></p>");
 }
 
-// headlight lab playground --watch --preset mask as an address of the page.
+// Converts headlight lab playground --watch --preset mask to an address of the page.
 std::string story_link(std::string_view line) {
   constexpr std::string_view command = "headlight lab playground --watch --preset ";
   if (!line.starts_with(command)) return "";
@@ -200,10 +200,10 @@ class Converter {
       out_ += concat("<section data-exercise=\"",
                      text.substr(exercise.size(), text.find(".**") - exercise.size()), "\">");
     }
-    if (text.starts_with("Before: ") || text.starts_with("Next: ")) return;  // the page has its own
+    if (text.starts_with("Before: ") || text.starts_with("Next: ")) return;  // shown by the page itself
     out_ += concat("<p>", inline_html(text), "</p>");
   }
-  // The first paragraph, which is bold as a whole.
+  // The first paragraph, which is bold.
   bool is_question(std::string_view text) {
     const bool first = !asked_ && out_.empty() && text.starts_with("**") && text.ends_with("**");
     asked_ = asked_ || first;

@@ -7,18 +7,18 @@
 
 namespace headlight::learn {
 
-// Without the heading and the question, which the page has as fields, and without the picture, for which there is
-// <figure data-picture>. Exercises are <section data-exercise="1"> with the solution in <details>. A command that opens
+// Without the heading and the question, which are separate fields, and with <figure data-picture> instead of the
+// picture. Exercises are <section data-exercise="1"> with the solution in <details>. A command that opens
 // the viewer is followed by <a data-view href="#…">.
 [[nodiscard]] std::string chapter_html(std::string_view markdown);
 
 // One chapter for the page: number, title, question, HTML, picture and the answers of its exercises.
 [[nodiscard]] std::string chapter_json(int number);
-// All of them without their text: numbers, titles and questions; or whole, for a file.
+// All chapters without their text: numbers, titles and questions; or with it, for a file.
 [[nodiscard]] std::string course_list_json();
 [[nodiscard]] std::string course_json();
 
-// The picture of a chapter, as docs/learn/pictures has it.
+// The picture of a chapter in docs/learn/pictures.
 [[nodiscard]] std::string_view chapter_picture(int number);
 
 }  // namespace headlight::learn

@@ -33,7 +33,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \n") - first + 1));
 }
 
-// The text between two marks; empty if one is missing.
+// The text between two markers; empty if one is missing.
 std::string_view between(std::string_view text, std::string_view from, std::string_view to) {
   const std::size_t begin = text.find(from);
   if (begin == std::string_view::npos) return {};
@@ -50,7 +50,7 @@ WrittenExercise read_exercise(std::string_view text) {
   return exercise;
 }
 
-// "# 3. Softmax" begins a chapter.
+// "# 3. Softmax" starts a chapter.
 bool begins_chapter(std::string_view line) {
   if (!line.starts_with("# ")) return false;
   line.remove_prefix(2);

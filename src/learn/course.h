@@ -1,4 +1,4 @@
-// The text of docs/learn, which the program carries, cut into chapters and exercises.
+// The text of docs/learn, which is embedded in the program, split into chapters and exercises.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace headlight::learn {
 
 inline constexpr int kChapters = 16;
 
-// An exercise as the text has it, in Markdown.
+// An exercise in the text, in Markdown.
 struct WrittenExercise {
   std::string question, solution;
 };
@@ -18,14 +18,14 @@ struct Chapter {
   int number = 0;
   std::string title;     // "The dot product"
   std::string question;  // "How well do two words match?"
-  std::string text;      // Markdown, all of it
+  std::string text;      // the whole chapter in Markdown
   std::string reveal;    // text revealed after the prediction, in Markdown
   std::vector<WrittenExercise> exercises;
 };
 
 // Chapter 1 to kChapters, in order.
 [[nodiscard]] const std::vector<Chapter>& chapters();
-// Throws Error{usage} for a number that is none of them.
+// Throws Error{usage} if there is no such chapter.
 [[nodiscard]] const Chapter& chapter(int number);
 
 // Parses the text of one chapter, as chapters() does.

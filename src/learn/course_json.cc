@@ -1,4 +1,4 @@
-// The course as the page reads it.
+// The course as JSON for the page.
 #include <utility>
 
 #include "io/json_writer.h"
@@ -10,7 +10,7 @@ namespace headlight::learn {
 namespace {
 
 void write_head(io::JsonWriter& w, const Chapter& chapter) {
-  std::string question;  // shown as plain text: *words* that are spoken of get quotation marks
+  std::string question;  // shown as plain text: *words* mentioned as words get quotation marks
   bool inside = false;
   for (const char c : chapter.question) {
     if (c != '*') question += c;

@@ -18,7 +18,7 @@ constexpr double kLine = 1.45, kMostPicture = 300, kIndent = 8;
 constexpr double kText = kWidth - 2 * kMargin;  // the width of a line
 constexpr double kLeastCode = 0.78;             // code with long lines is set smaller, down to this share
 
-// Markdown's marks taken away: a printed page needs none of them. Words that are spoken of, in *stars*, get quotation
+// Removes Markdown's marks, which a printed page does not need. Words mentioned as words, in *asterisks*, get quotation
 // marks; underscores inside names stay.
 std::string without_marks(std::string_view text) {
   const auto in_word = [&](std::size_t at) {
@@ -43,24 +43,24 @@ std::string without_marks(std::string_view text) {
   return out;
 }
 
-// What is set as one: a heading, a paragraph, a block of code, a note in small type.
-struct Block {
+// An item of the layout: a heading, a paragraph, a block of code, a note in small type.
+struct LayoutItem {
   enum class Kind { heading, words, code, note } kind = Kind::words;
-  std::vector<std::string> lines;  // of anything but code, one
+  std::vector<std::string> lines;  // one, except for code
 };
 
-class Blocks {
+class LayoutItems {
  public:
-  static std::vector<Block> of(const Chapter& chapter) {
-    Blocks blocks;
+  static std::vector<LayoutItem> of(const Chapter& chapter) {
+    LayoutItems items;
     std::string_view rest = chapter.text;
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
-      blocks.line(rest.substr(0, end), concat("**", chapter.question, "**"));
+      items.line(rest.substr(0, end), concat("**", chapter.question, "**"));
       rest.remove_prefix(std::min(rest.size(), end + 1));
     }
-    blocks.end_paragraph();
-    return std::move(blocks.all_);
+    items.end_paragraph();
+    return std::move(items.all_);
   }
 
  private:
@@ -68,21 +68,21 @@ class Blocks {
     if (text.starts_with("```")) {
       end_paragraph();
       in_code_ = !in_code_;
-      if (in_code_ && !in_answer_) all_.push_back({Block::Kind::code, {}});
+      if (in_code_ && !in_answer_) all_.push_back({LayoutItem::Kind::code, {}});
     } else if (in_code_) {
       if (!in_answer_) all_.back().lines.emplace_back(text);
     } else if (text.starts_with("<details>")) {
       end_paragraph();
       in_answer_ = true;  // answers and revealed texts are printed at the end of the book
       if (text.find("Reveal") != std::string_view::npos)
-        all_.push_back({Block::Kind::note, {"(The end of the book reveals it.)"}});
+        all_.push_back({LayoutItem::Kind::note, {"(The end of the book reveals it.)"}});
     } else if (text.starts_with("</details>")) {
       in_answer_ = false;
     } else if (text.empty() || in_answer_ || text == question || is_left_out(text)) {
       end_paragraph();
     } else if (text.starts_with("## ")) {
       end_paragraph();
-      all_.push_back({Block::Kind::heading, {without_marks(text.substr(3))}});
+      all_.push_back({LayoutItem::Kind::heading, {without_marks(text.substr(3))}});
     } else {
       const bool item = text.starts_with("- ");
       if (item) end_paragraph();
@@ -95,16 +95,16 @@ class Blocks {
     return false;
   }
   void end_paragraph() {
-    if (!paragraph_.empty()) all_.push_back({Block::Kind::words, {without_marks(paragraph_)}});
+    if (!paragraph_.empty()) all_.push_back({LayoutItem::Kind::words, {without_marks(paragraph_)}});
     paragraph_.clear();
   }
 
-  std::vector<Block> all_;
+  std::vector<LayoutItem> all_;
   std::string paragraph_;
   bool in_code_ = false, in_answer_ = false;
 };
 
-// Code with one pitch for all its lines; a line that is too long even in small type is broken.
+// Code in one font size for all its lines; a line that is too long even in small type is broken.
 struct CodeLines {
   double share = 1;
   std::vector<std::string> lines;
@@ -128,7 +128,7 @@ struct CodeLines {
   [[nodiscard]] double pitch() const { return kLine * kCode * share; }  // from line to line
 
  private:
-  // Where the first `columns` columns end, in bytes.
+  // The end of the first `columns` columns, in bytes.
   static std::size_t end_of(std::string_view line, int columns) {
     std::size_t bytes = 0;
     for (const draw::Cluster& letter : draw::clusters(line)) {
@@ -150,13 +150,13 @@ class Book {
     words(concat(chapter.number, ". ", chapter.title), {.size = 18, .bold = true}, 6);
     words(without_marks(chapter.question), {.size = 13}, 8);
     picture(chapter.number);
-    const std::vector<Block> blocks = Blocks::of(chapter);
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      double together = height(blocks[i]);
-      for (std::size_t j = i; j + 1 < blocks.size() && stays_with(blocks[j], blocks[j + 1]); ++j)
-        together += height(blocks[j + 1]);
+    const std::vector<LayoutItem> items = LayoutItems::of(chapter);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      double together = height(items[i]);
+      for (std::size_t j = i; j + 1 < items.size() && stays_with(items[j], items[j + 1]); ++j)
+        together += height(items[j + 1]);
       need(together);
-      set(blocks[i]);
+      set(items[i]);
     }
   }
 
@@ -175,7 +175,7 @@ class Book {
     }
   }
 
-  // The first page, once it is known where chapters begin.
+  // The first page, drawn once the page numbers of chapters are known.
   std::vector<draw::Drawing> take() {
     std::vector<draw::Drawing> rest = std::move(pages_);
     pages_ = {rest.front()};
@@ -225,31 +225,31 @@ class Book {
     y_ += after;
   }
 
-  static draw::TextLook look_of(Block::Kind kind) {
-    if (kind == Block::Kind::heading) return {.size = 12, .bold = true};
-    return {.size = kind == Block::Kind::note ? 8 : kFont};
+  static draw::TextLook look_of(LayoutItem::Kind kind) {
+    if (kind == LayoutItem::Kind::heading) return {.size = 12, .bold = true};
+    return {.size = kind == LayoutItem::Kind::note ? 8 : kFont};
   }
-  // A heading stays with what follows it, a question with its note, a command with its output, "…:" with its command.
-  static bool stays_with(const Block& block, const Block& next) {
-    const bool is_command = block.kind == Block::Kind::code && block.lines.size() == 1;
-    const bool announces = block.kind == Block::Kind::words && block.lines[0].ends_with(':');
-    return block.kind == Block::Kind::heading || next.kind == Block::Kind::note ||
-           ((is_command || announces) && next.kind == Block::Kind::code);
+  // Keeps a heading with the next paragraph, a question with its note, a command with its output, "…:" with its command.
+  static bool stays_with(const LayoutItem& item, const LayoutItem& next) {
+    const bool is_command = item.kind == LayoutItem::Kind::code && item.lines.size() == 1;
+    const bool announces = item.kind == LayoutItem::Kind::words && item.lines[0].ends_with(':');
+    return item.kind == LayoutItem::Kind::heading || next.kind == LayoutItem::Kind::note ||
+           ((is_command || announces) && next.kind == LayoutItem::Kind::code);
   }
-  // Of a block of code no more than what a page has.
-  [[nodiscard]] double height(const Block& block) const {
-    if (block.kind == Block::Kind::code) {
-      const CodeLines code(block.lines);
+  // At most a page of a code block.
+  [[nodiscard]] double height(const LayoutItem& item) const {
+    if (item.kind == LayoutItem::Kind::code) {
+      const CodeLines code(item.lines);
       return std::min(8 + code.pitch() * static_cast<double>(code.lines.size()), kHeight - 2 * kMargin);
     }
-    const draw::TextLook look = look_of(block.kind);
-    const double lines = static_cast<double>(setter_.wrapped(block.lines[0], look, kText).size());
+    const draw::TextLook look = look_of(item.kind);
+    const double lines = static_cast<double>(setter_.wrapped(item.lines[0], look, kText).size());
     return kLine * look.size * lines + 9;
   }
-  void set(const Block& block) {
-    if (block.kind == Block::Kind::code) return code(CodeLines(block.lines));
-    if (block.kind == Block::Kind::heading) y_ += 6;
-    words(block.lines[0], look_of(block.kind), block.kind == Block::Kind::heading ? 3 : 5);
+  void set(const LayoutItem& item) {
+    if (item.kind == LayoutItem::Kind::code) return code(CodeLines(item.lines));
+    if (item.kind == LayoutItem::Kind::heading) y_ += 6;
+    words(item.lines[0], look_of(item.kind), item.kind == LayoutItem::Kind::heading ? 3 : 5);
   }
   // One column per character, so that tables of arithmetic line up.
   void code(const CodeLines& code) {
@@ -283,7 +283,7 @@ class Book {
   const ModelPictures& model_pictures_;
   draw::Typesetter setter_;
   std::vector<draw::Drawing> pages_;
-  std::vector<std::size_t> first_pages_;  // of the chapters and the answers, from 1
+  std::vector<std::size_t> first_pages_;  // page numbers of the chapters and the answers, from 1
   std::string title_;
   double y_ = 0;
 };

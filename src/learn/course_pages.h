@@ -1,4 +1,4 @@
-// The course to print: A4 pages with contents, text, arithmetic, pictures and exercises; the answers at the end.
+// The printed course: A4 pages with contents, text, arithmetic, pictures and exercises; the answers at the end.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace headlight::learn {
 
-// Draws a picture that shows a model; nothing if that model is not there. The command is printed then.
+// Draws a picture that shows a model; nothing if that model is not installed, and the command is printed instead.
 using ModelPictures = std::function<std::optional<draw::Drawing>(const ModelPicture&)>;
 [[nodiscard]] std::vector<draw::Drawing> course_pages(const ModelPictures& model_pictures = nullptr);
 

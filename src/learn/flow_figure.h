@@ -1,4 +1,4 @@
-// A drawing of boxes with text in them, joined by lines: steps below each other, or a tree.
+// A drawing of boxes with text, connected by lines: a list of steps, or a tree.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,8 @@
 namespace headlight::learn {
 namespace {
 
-constexpr double kUnits = 1.5;  // of the last decimal: steps in between were rounded too
+constexpr std::string_view kMinus = "\u2212";  // the minus sign that the texts print
+constexpr double kUnits = 1.5;                 // of the last decimal: intermediate results were rounded too
 
 std::vector<Lesson> all_lessons() {
   std::vector<Lesson> all;
@@ -54,7 +55,8 @@ std::vector<std::string> pieces_of(std::string_view text) {
 
 std::vector<double> numbers_of(const Answer& answer, std::string_view given) {
   std::vector<double> numbers;
-  for (const std::string& piece : pieces_of(given)) {
+  for (std::string piece : pieces_of(given)) {
+    if (piece.starts_with(kMinus)) piece.replace(0, kMinus.size(), "-");
     double x = 0;
     const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), x);
     if (error != std::errc() || end != piece.data() + piece.size() || !std::isfinite(x))
@@ -87,7 +89,7 @@ Verdict check_word(const Exercise& exercise, std::string_view given) {
 
 const Lesson& lesson(int number) {
   static const std::vector<Lesson> all = all_lessons();
-  const std::string& title = chapter(number).title;  // refuses what is none
+  const std::string& title = chapter(number).title;  // throws if there is none
   if (static_cast<std::size_t>(number) > all.size())
     throw Error(ErrorKind::input, "learn.lesson", concat("no lesson for \"", title, "\""));
   return all[static_cast<std::size_t>(number - 1)];

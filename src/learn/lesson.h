@@ -1,4 +1,4 @@
-// The computed parts of a chapter: the arithmetic in its text, a picture, and the answers of its exercises. No answer is
+// The computed parts of a chapter: the arithmetic in its text, a picture, and the answers to its exercises. No answer is
 // stored; each is computed when needed.
 #pragma once
 
@@ -13,12 +13,12 @@
 namespace headlight::learn {
 
 struct Answer {
-  std::vector<double> numbers = {};  // one or several; none: the answer is a word
+  std::vector<double> numbers = {};  // one number or several; none: the answer is a word
   int decimals = 4;                  // decimals that the text asks for; 0: integers
   std::string word = {};
   std::vector<std::string> choices = {};  // the words to choose from
 };
-// A wrong answer that results from a common mistake, and the hint for it.
+// A wrong answer that results from a common mistake, with a hint.
 struct Mistake {
   std::vector<double> numbers;
   std::string why;
@@ -40,17 +40,17 @@ struct ModelPicture {
   std::string_view model, text;
   int layer = 0, head = 0;
 };
-// headlight show "…" --model … --svg FILE: the same picture.
+// headlight show "…" --model … --svg FILE draws the same picture.
 [[nodiscard]] std::string command_of(const ModelPicture& picture);
 
 struct Lesson {
   std::function<std::string()> worked;  // the arithmetic of the section "By hand"
   std::function<std::vector<Exercise>()> exercises;
   std::function<draw::Drawing()> picture = nullptr;          // null: the picture shows a model
-  std::optional<ModelPicture> model_picture = std::nullopt;  // this one
+  std::optional<ModelPicture> model_picture = std::nullopt;  // the model's picture
   std::function<Slider()> slider = nullptr;                  // null: the chapter has none
 };
-// Throws Error{usage} for a number that is no chapter's.
+// Throws Error{usage} if there is no such chapter.
 [[nodiscard]] const Lesson& lesson(int chapter);
 
 [[nodiscard]] std::string answer_text(const Answer& answer);  // "0.3474", "0.44 0.65 0.57", "starts"
@@ -60,8 +60,8 @@ struct Verdict {
   bool right = false;
   std::string remark;  // for a wrong answer: the hint for that mistake, or the exercise's hint
 };
-// Numbers may be off by rounding on the way: 1.5 units of the last decimal. Throws Error{usage} that says the expected
-// form when `given` has another one.
+// Accepts numbers within 1.5 units of the last decimal. Throws Error{usage} with the expected
+// form if `given` has another one.
 [[nodiscard]] Verdict check_answer(const Exercise& exercise, std::string_view given);
 
 // The lessons, in files by subject.

@@ -1,5 +1,5 @@
-// Chapters 10 to 12: a block, cross-attention, and the decoding loop. Numbers are round, so that sums can be done in
-// the head.
+// Chapters 10 to 12: a block, cross-attention, and the decoding loop. The numbers are round, for mental
+// arithmetic.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace {
 // ---- 10: one block
 
 const Vector kInput = {1, 2, 2, 3}, kHeads = {2, 1};
-const std::vector<Vector> kMix = {{0.5, -0.5, 0, 0}, {-1, 0, 1, 0}};   // Wo: a row for each head's number
-const std::vector<Vector> kDetectors = {{0, 0, 1, 1}, {1, 0, 0, -1}};  // a row for each hidden number
+const std::vector<Vector> kMix = {{0.5, -0.5, 0, 0}, {-1, 0, 1, 0}};   // Wo: a row for each head's output
+const std::vector<Vector> kDetectors = {{0, 0, 1, 1}, {1, 0, 0, -1}};  // a row for each hidden unit
 const std::vector<Vector> kWrite = {{0.5, 0, -0.5, 0},
                                     {0, 1, 0, -1}};  // the contribution of each hidden unit
 

@@ -25,7 +25,7 @@ draw::CurveChart small_chart(const std::string& title, const std::string& x, con
 
 // ---- 13: training
 
-// A query chooses between the right key, with score s, and a wrong one with score 0. The loss is −ln weight.
+// A query chooses between the correct key, with score s, and a wrong one with score 0. The loss is −ln weight.
 struct Training {
   double score = 0;
   [[nodiscard]] double weight() const { return lab::softmax(Vector{score, 0})[0]; }
@@ -179,7 +179,7 @@ draw::Drawing picture_recurrence() {
 
 // ---- 16: fast attention
 
-// The softmax of scores that come one by one: the largest so far, and the sum of exp(score − largest).
+// The softmax of scores that arrive one by one: the largest so far, and the sum of exp(score − largest).
 struct Online {
   double largest = -INFINITY, sum = 0, out = 0;
   void take(double score, double value) {

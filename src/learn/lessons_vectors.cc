@@ -82,7 +82,7 @@ std::vector<Exercise> exercises_words() {
        "Compute the distance from with to each other word. The smallest one wins."},
       {{.numbers = {kVocabulary * kWidth}, .decimals = 0},
        "Every token has one row in the table: multiply the number of rows by the numbers in a row.",
-       {{{kVocabulary + kWidth}, "Do not add: each of the tokens has a row of its own."}}},
+       {{{kVocabulary + kWidth}, "Do not add: each of the tokens has its own row."}}},
   };
 }
 

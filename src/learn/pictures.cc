@@ -1,4 +1,4 @@
-// The pictures of docs/learn, which the program carries. HEADLIGHT_LEARN is the course's folder, given by the build.
+// The pictures of docs/learn, embedded in the program. HEADLIGHT_LEARN is the course's folder, set by the build.
 #include "learn/chapter_html.h"
 #include "learn/course.h"
 
@@ -38,7 +38,7 @@ std::string_view chapter_picture(int number) {
       headlight_picture_09, headlight_picture_10, headlight_picture_11, headlight_picture_12,
       headlight_picture_13, headlight_picture_14, headlight_picture_15, headlight_picture_16,
   };
-  return kPictures[chapter(number).number - 1];  // chapter() refuses what is none
+  return kPictures[chapter(number).number - 1];  // chapter() throws if there is none
 }
 
 }  // namespace headlight::learn

@@ -1,4 +1,4 @@
-// Vectors of the worked chapters, and sums written out as by hand.
+// Vectors of the worked chapters, and sums written out term by term.
 #pragma once
 
 #include <span>
@@ -16,11 +16,11 @@ using Vector = std::vector<double>;
 [[nodiscard]] double length(std::span<const double> a);
 [[nodiscard]] double distance(std::span<const double> a, std::span<const double> b);
 [[nodiscard]] Vector plus(std::span<const double> a, std::span<const double> b);
-// The sum of rows, each times its weight.
+// The sum of rows, each multiplied by its weight.
 [[nodiscard]] Vector weighted_sum(std::span<const double> weights, const std::vector<Vector>& rows);
 // x · W, where W has a row for each number of x.
 [[nodiscard]] Vector times(std::span<const double> x, const std::vector<Vector>& matrix);
-// Less the mean, divided by the deviation: layer norm without gain and bias.
+// Layer norm without gain and bias: minus the mean, divided by the deviation.
 [[nodiscard]] Vector normalized(std::span<const double> x);
 
 [[nodiscard]] Vector row_of(const Tensor& matrix, Index row);
@@ -33,13 +33,13 @@ using Vector = std::vector<double>;
 [[nodiscard]] std::string short_tuple(std::span<const double> x);
 // "0.55×0.57 + 0.87×0.85 + 0.66×0.64"
 [[nodiscard]] std::string products(std::span<const double> a, std::span<const double> b);
-// A heading row of words and rows of numbers with 4 decimals below it.
+// A heading row of words, and rows of numbers with 4 decimals.
 struct NumberRow {
   std::string name;
   Vector numbers;
 };
 [[nodiscard]] std::string number_table(std::span<const std::string> words, std::span<const NumberRow> rows);
-// The index of the largest.
+// The index of the largest number.
 [[nodiscard]] std::size_t argmax(std::span<const double> x);
 
 // A map of numbers for the pictures.
@@ -48,7 +48,7 @@ struct MapText {
   std::vector<std::string> rows, columns;
 };
 [[nodiscard]] draw::WeightMap map_of(const MapText& text, const std::vector<Vector>& numbers);
-// With other axes than queries and keys, which chapter 5 introduces.
+// With axes other than queries and keys, which chapter 5 introduces.
 [[nodiscard]] draw::WeightMap named(draw::WeightMap map, std::string row_axis, std::string column_axis);
 
 }  // namespace headlight::learn

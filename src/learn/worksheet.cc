@@ -100,7 +100,7 @@ Problem sizes(Dice& d) {
 }
 Problem block_norm(Dice& d) {
   Vector x = wholes(d, 4, 0, 6);
-  x[3] = x[0] + 1;  // never all alike
+  x[3] = x[0] + 1;  // never all equal
   const Vector a = wholes(d, 4, 0, 1);
   Vector sum = plus(x, a);
   if (*std::max_element(sum.begin(), sum.end()) == *std::min_element(sum.begin(), sum.end()))
@@ -168,7 +168,7 @@ constexpr Maker kMakers[kChapters] = {
 }  // namespace
 
 std::vector<Problem> worksheet(int number, std::uint64_t seed) {
-  (void)chapter(number);  // refuses what is none
+  (void)chapter(number);  // throws if there is none
   std::vector<Problem> problems;
   std::uint32_t item = 0;
   while (problems.size() < static_cast<std::size_t>(kProblems)) {

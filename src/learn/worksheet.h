@@ -1,4 +1,4 @@
-// Problems to solve on paper, in the manner of a chapter's exercises, with other numbers for every seed.
+// Problems to solve on paper, similar to a chapter's exercises, with different numbers for every seed.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ inline constexpr int kProblems = 6;
 
 struct SheetText {
   std::string heading, below;  // "Worksheet 3: Softmax", "Seed 7"
-  bool solutions = false;      // instead of blank space to write in
+  bool solutions = false;      // with solutions instead of blank space
 };
-// One page of A4.
+// One A4 page.
 [[nodiscard]] draw::Drawing worksheet_page(const std::vector<Problem>& problems, const SheetText& text);
 
 }  // namespace headlight::learn

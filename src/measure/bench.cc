@@ -29,7 +29,7 @@ class Bench {
         static_cast<int>(options_.workloads.size() * options_.threads.size() * options_.targets.size() +
                          options_.memory.size());
     int number = 0;
-    // Memory first, before anything else has allocated and freed memory.
+    // Measures memory first, before anything has allocated and freed memory.
     for (const MemoryCase& what : options_.memory) {
       if (progress) progress({what.name, options_.threads.back(), ++number, count});
       report_.memory.push_back(measure_memory(what, options_.threads.back(), options_.targets.front()));
@@ -62,7 +62,7 @@ class Bench {
       }
     };
     if (!workload.model.empty()) {
-      if (options_.targets.size() > 1) model_.reset();  // its cache is of one target
+      if (options_.targets.size() > 1) model_.reset();  // its cache depends on the target
       ModelData data{workload, model_of(workload)};
       if (data.workload.model == "given" && !can_run(workload)) return;
       with_each(data);
@@ -105,7 +105,7 @@ class Bench {
     best = std::max(best, memory_->measure(threads));
   }
 
-  // The clock of a shared machine wanders, so the peak is sampled around every bucket; shares are of
+  // The clock rate of a shared machine varies, so the peak is sampled around every bucket; shares are relative to
   // the best sample of the run.
   void sample_peak(int threads) {
     const PeakSample sample = fma_peak(threads, 5, 0.01, target_);
@@ -137,7 +137,7 @@ class Bench {
     return result;
   }
 
-  // Decoding is reading: the limit is memory, sampled around the bucket and between its runs.
+  // Decoding mostly reads memory, so the limit is the bandwidth, sampled around the bucket and between its runs.
   BucketResult measure(DecodeData& data, int threads) {
     BucketResult result{.workload = data.workload(), .threads = threads};
     Context& context = context_of(threads);
@@ -153,7 +153,7 @@ class Bench {
     return result;
   }
 
-  // A step makes the same tensors every time around: after the first it takes no memory from the system.
+  // Each step creates tensors of the same sizes: after the first, none needs memory from the system.
   struct StepData {
     const Workload& workload;
     std::unique_ptr<TrainStep> step;
@@ -237,7 +237,7 @@ class Bench {
     result.gflops = model.flops() / best * 1e-9;
     result.tokens_per_second = static_cast<double>(model.length()) / best;
   }
-  // The mean over contexts of the best step at each.
+  // The mean over contexts of the best step for each.
   void measure_decode(ModelRun& model, Context& context, BucketResult& result) {
     double seconds = 0, bytes = 0;
     const Index last = model.length() - 1;
@@ -260,7 +260,7 @@ class Bench {
 
   std::optional<double> time_unfused(WorkloadData& data, int threads) {
     if (!blas_ || data.workload().train || data.workload().dtype != DType::f32)
-      return std::nullopt;  // no unfused backward to compare with, and no BLAS of 16 bits
+      return std::nullopt;  // no unfused backward pass to compare with, and no 16-bit BLAS
     const Workload& workload = data.workload();
     Unfused unfused(*blas_, threads,
                     Unfused::faster_split(workload.batch * workload.heads, workload.flops(), threads));

@@ -23,15 +23,15 @@ struct BucketResult {
 };
 
 struct BenchReport {
-  std::map<int, double> peak_gflops, dram_gbs;  // by number of threads; the best seen in this run
+  std::map<int, double> peak_gflops, dram_gbs;  // by number of threads; the best of this run
   std::map<SimdTarget, std::map<int, double>>
-      target_peaks;  // likewise, of each target; peak_gflops is the first's
+      target_peaks;  // likewise, of each target; peak_gflops is that of the first
   std::vector<BucketResult> buckets;
   std::vector<MemoryResult> memory;  // on the largest number of threads
   std::string peak_loop;             // the instruction set that reached the peak
   std::string cblas;                 // BLAS library of the unfused path; empty: none found
-  std::size_t dram_bytes = 0;        // the size of the buffer that was read; 0: no memory for one
-  std::vector<std::string> notes;    // measurements that failed, and why
+  std::size_t dram_bytes = 0;        // size of the buffer that was read; 0: not enough memory
+  std::vector<std::string> notes;    // measurements that failed, with the reason
 };
 
 struct BenchOptions {
@@ -42,7 +42,7 @@ struct BenchOptions {
   std::string model = {}, text = {};  // for workloads of a given model: its path, and a text to tokenize
 };
 
-// Told before each bucket is measured.
+// Called before each bucket is measured.
 struct BenchStep {
   std::string_view name;
   int threads;
@@ -55,7 +55,7 @@ struct BenchStep {
 // {"peak_gflops": {"1": …}, "dram_gbs": {…}, "buckets": [{"name": …, "threads": …, …}], "memory": […]}
 [[nodiscard]] std::string to_json(const BenchReport& report);
 
-// The table for people; a line per bucket, then the lines on memory.
+// The table as text: a line per bucket, then the lines on memory.
 [[nodiscard]] std::string to_table(const BenchReport& report);
 
 }  // namespace headlight::measure

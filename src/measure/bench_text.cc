@@ -24,7 +24,7 @@ std::string cell(const std::optional<double>& value, const char* format) {
   return value ? fmt::format(fmt::runtime(format), *value) : "–";
 }
 
-// Pads by characters seen, not by bytes: the dash of an empty cell has three bytes.
+// Pads by characters, not by bytes: the dash of an empty cell has three bytes.
 std::string padding(const std::string& text, std::size_t width) {
   std::size_t seen = 0;
   for (const char c : text) seen += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;

@@ -13,7 +13,7 @@ namespace {
 // The constants of every cblas.h.
 constexpr int kRowMajor = 101, kNoTrans = 111, kTrans = 112;
 
-// libblas.so.3 comes last: where no tuned library is installed it is the slow reference BLAS, and a
+// libblas.so.3 comes last: without a tuned library it is the slow reference BLAS, and a
 // ratio to that would be misleading. The table names the library.
 constexpr std::array<const char*, 9> kLibraries = {"libopenblas.so.0", "libopenblas.so", "libblis.so.4",
                                                    "libblis.so.3",     "libblis.so",     "libcblas.so.3",
@@ -24,7 +24,7 @@ Function symbol(void* handle, const char* name) {
   return reinterpret_cast<Function>(dlsym(handle, name));
 }
 
-// "OpenBLAS 0.3.21 NO_LAPACK … Zen" → the library's own words, or its file name.
+// "OpenBLAS 0.3.21 NO_LAPACK … Zen" → the library's version text, or its file name.
 std::string describe(void* handle, const std::string& file) {
   if (const auto config = symbol<const char* (*)()>(handle, "openblas_get_config")) return config();
   if (const auto version = symbol<const char* (*)()>(handle, "bli_info_get_version_str")) {
@@ -39,7 +39,7 @@ std::string describe(void* handle, const std::string& file) {
   return file;
 }
 
-// OpenBLAS allocates more than 128 MB per thread, and retries for ever if that fails.
+// OpenBLAS allocates more than 128 MB per thread, and retries endlessly if that fails.
 bool memory_is_limited() {
   constexpr rlim_t kEnough = rlim_t{4} << 30;
   rlimit limit{};
@@ -70,7 +70,7 @@ std::unique_ptr<Cblas> Cblas::load(const std::string& library) {
   return nullptr;
 }
 
-// OpenBLAS keeps threads that outlive a dlclose(): the library stays loaded until the program ends.
+// OpenBLAS keeps threads that outlive a dlclose(), so the library stays loaded until the program ends.
 Cblas::~Cblas() = default;
 
 bool Cblas::set_threads(int threads) const {

@@ -1,4 +1,4 @@
-// A CBLAS loaded at run time. The program neither links nor needs one: without it, the ratio to the
+// A CBLAS loaded at run time. The program does not link one; without one, the ratio to the
 // unfused path is not reported.
 #pragma once
 
@@ -10,9 +10,9 @@ namespace headlight::measure {
 
 class Cblas {
  public:
-  // A library by file name ("libblis.so.4"), or the first that is installed when the name is empty:
+  // A library by file name ("libblis.so.4"), or the first one installed if the name is empty:
   // OpenBLAS, BLIS, then libblas.so.3. oneDNN has the same function under another name
-  // and is taken when asked for. Null when there is none, or under a limit of less than 4 GB of memory.
+  // and is used when requested. Null if there is none, or under a limit of less than 4 GB of memory.
   [[nodiscard]] static std::unique_ptr<Cblas> load(const std::string& library = {});
   ~Cblas();
   Cblas(const Cblas&) = delete;
@@ -20,7 +20,7 @@ class Cblas {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }  // "OpenBLAS 0.3.21 …"
 
-  // For the calls that follow. Returns false, without effect, for a library that has no such function.
+  // For later calls. Returns false, without effect, for a library without such a function.
   bool set_threads(int threads) const;
 
   enum class Transpose { no, yes };

@@ -20,7 +20,7 @@ Tensor normal_tensor(const Shape& shape, DType dtype, std::uint64_t seed, double
   return Tensor::from(scaled, shape, dtype);
 }
 
-// A case with its numbers: the same for every target, so the exact answer is computed once.
+// A case with its numbers, which are equal for every target, so the exact answer is computed once.
 class CaseData {
  public:
   CaseData(const CheckCase& c, DType dtype)
@@ -66,7 +66,7 @@ class CaseData {
     for (Index h = 0; h < heads; ++h) slopes.view().set(h, 0.5 / static_cast<double>(h + 1));
     return slopes;
   }
-  // Two keys of three, and one row that sees nothing at all.
+  // Two of three keys are visible, and one row sees none.
   static Tensor mask(const CheckCase& c) {
     Tensor mask(Shape{c.batch, 1, c.q_len, c.k_len}, DType::boolean);
     for (Index b = 0; b < c.batch; ++b)
@@ -87,7 +87,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
                      static_cast<std::size_t>(a.shape().elements()) * size_of(a.dtype())) == 0;
 }
 
-// A fresh output is full of ones in every bit (a NaN): an element that is not written shows.
+// A new output is filled with one bits (a NaN), so that elements that are not written are detected.
 Tensor unwritten(const Shape& shape, DType dtype) {
   Tensor tensor(shape, dtype);
   std::memset(tensor.as<std::byte>(), 0xFF, static_cast<std::size_t>(shape.elements()) * size_of(dtype));
@@ -121,7 +121,7 @@ void check_case(const CheckCase& c, const CaseData& data, Contexts& contexts, Ch
   if (!(error <= result.limit)) fail(concat("error E = ", error, ", at most ", result.limit, " is allowed"));
   const double row_sum = data.exact().row_sum_error(weights.view(), outputs.sink_weight);
   result.worst_row_sum = std::max(result.worst_row_sum, row_sum);
-  if (!(row_sum <= 1)) fail(concat("weights do not sum to 1 (", row_sum, " times what is allowed)"));
+  if (!(row_sum <= 1)) fail(concat("weights do not sum to 1 (", row_sum, " times the limit)"));
   if (!same_bits(plain, full)) {
     result.same_bits = false;
     fail("bits differ between three threads with weights and one thread without");

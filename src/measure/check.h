@@ -1,4 +1,4 @@
-// Checks the kernels on this machine: every SIMD target that the CPU can run, in every dtype, on a
+// Checks the kernels on this machine: every SIMD target that the CPU supports, in every dtype, on a
 // few dozen small problems that cover the options, against the reference.
 #pragma once
 
@@ -16,11 +16,11 @@ struct CheckResult {
   DType dtype = DType::f32;
   int cases = 0;
   double worst_error = 0;       // scaled error E; see attention/accuracy.h
-  std::string worst_case = {};  // its name
+  std::string worst_case = {};  // name of the worst case
   double limit = 0;
-  double worst_row_sum = 0;  // relative to the limit: 1 is just allowed
-  bool same_bits = true;     // on one and on several threads, with weights asked for or not
-  std::string failure = {};  // the first thing that went wrong, empty when all is well
+  double worst_row_sum = 0;  // relative to the limit: 1 is the most allowed
+  bool same_bits = true;     // with one and several threads, with and without weights
+  std::string failure = {};  // the first error, empty if there is none
 
   [[nodiscard]] bool good() const { return failure.empty(); }
 };
@@ -32,7 +32,7 @@ struct CheckCase {
   Visibility visible = Visibility::all();
   double softcap = 0;
   std::optional<double> scale = std::nullopt;
-  float spread = 1;  // of q: 20 makes scores that only a subtracted maximum survives
+  float spread = 1;  // of q: 20 gives scores that overflow unless the maximum is subtracted
   bool alibi = false, bias = false, mask = false, sinks = false, lengths = false;
 };
 [[nodiscard]] std::span<const CheckCase> check_cases();

@@ -15,7 +15,7 @@ struct Unit {
   double factor;
 };
 
-// "10Gbit" with one of the units; negative: it is something else.
+// Parses "10Gbit" with one of the units; negative for anything else.
 template <std::size_t N>
 double read_amount(std::string_view text, const Unit (&units)[N]) {
   double number = 0;

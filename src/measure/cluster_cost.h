@@ -1,5 +1,5 @@
 // Estimates the cost of work on several processes from the rates of one process, the rate of the link between two, and the
-// way the work is divided. `headlight bench --dist` compares it with measurements, `headlight plan` extends it.
+// division of the work. `headlight bench --dist` compares it with measurements, `headlight plan` extends it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace headlight::measure {
 
-// One direction between two processes.
+// One direction of the link between two processes.
 struct Link {
   double latency = 0;    // seconds until a small message arrives
   double bandwidth = 0;  // bytes per second
@@ -27,10 +27,10 @@ struct Rates {
 // The sizes of a decoder that determine its cost.
 struct DecoderCost {
   double matrix_bytes = 0;  // read for every token
-  double table_bytes = 0;   // embeddings, of which a token reads a row
+  double table_bytes = 0;   // embeddings, of which a token reads one row
   double parameters = 0;    // numbers that every token is multiplied with
   Index layers = 0;
-  double sent_numbers = 0;     // results of the products of one token in one layer: what ranks exchange
+  double sent_numbers = 0;     // outputs of the products of one token in one layer, which ranks exchange
   double cache_bytes = 0;      // of one token in all layers
   double attention_flops = 0;  // of one token on one key, all layers
 };
@@ -44,18 +44,18 @@ struct Cost {
 // A process sends its data to all others over its own link, one after the other.
 [[nodiscard]] double gather_seconds(const Link& link, int ranks, double own_bytes);
 
-// Rows of the matrices on `ranks` processes; attention and its cache on each of them.
+// Rows of the matrices on `ranks` processes; each has all of attention and its cache.
 [[nodiscard]] Cost token_cost(const DecoderCost& model, const Rates& rates, const Link& link, int ranks,
                               double context);
 [[nodiscard]] Cost prompt_cost(const DecoderCost& model, const Rates& rates, const Link& link, int ranks,
                                double tokens);
 [[nodiscard]] double memory_per_rank(const DecoderCost& model, int ranks, double context);
 
-// A training step that one process computes in `seconds`: batches on `ranks` processes, the gradient and the parameters once
-// around.
+// A training step that takes one process `seconds`: batches on `ranks` processes, and one exchange of the gradient and the
+// parameters.
 [[nodiscard]] Cost step_cost(double seconds, double parameters, const Link& link, int ranks);
 
-// Attention over one sequence that one process computes in `seconds`. exchanged: bytes of q, k, v and out; keys: of k and v.
+// Attention over one sequence that takes one process `seconds`. exchanged: bytes of q, k, v and out; keys: of k and v.
 [[nodiscard]] Cost head_exchange_cost(double seconds, double exchanged, const Link& link, int ranks);
 [[nodiscard]] Cost ring_cost(double seconds, double keys, const Link& link,
                              int ranks);  // transfer: the time not hidden by computation

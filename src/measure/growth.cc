@@ -74,7 +74,7 @@ class Growth {
         attention_forward(context_, data.q(), data.k(), data.v(), data.options(), data.outputs());
         if (train) attention_backward(context_, data.saved(), data.dout(), data.options(), data.grads());
       };
-      constexpr Index kLong = 32768;  // measure_memory() has made the call once
+      constexpr Index kLong = 32768;  // measure_memory() has already made one call
       curve.points.push_back(
           {static_cast<double>(length), seconds_of(call, length >= kLong), memory.grown_mb});
     }
@@ -108,7 +108,7 @@ class Growth {
     curves_.push_back(std::move(curve));
   }
 
-  // From opening the file to the first token, of models of one width and more and more layers.
+  // From opening the file to the first token, for models of one width and increasing numbers of layers.
   void loading() {
     GrowthCurve curve{
         .name = "opening a model to its first token", .unit = "MB", .expected = 1, .points = {}};

@@ -16,12 +16,12 @@ namespace headlight::measure {
 struct GrowthPoint {
   double size = 0;  // tokens, sequences, width or MB
   double seconds = 0;
-  std::optional<double> memory_mb = {};  // the largest increase of resident memory, tensors included
+  std::optional<double> memory_mb = {};  // the largest increase of resident memory, including tensors
 };
 
 struct GrowthCurve {
   std::string name, unit;  // "attention, forward", "tokens"
-  double expected = 1;     // the exponent that counting operations gives for large sizes
+  double expected = 1;     // the exponent expected from counting operations, for large sizes
   std::vector<GrowthPoint> points;
 
   // Exponents of the size, from the larger half of the points: time ~ size^slope. Empty with fewer than two points.
@@ -32,7 +32,7 @@ struct GrowthCurve {
 struct GrowthOptions {
   int threads = 1;
   SimdTarget target = SimdTarget::automatic;
-  Index longest = 131072;  // tokens: a power of two from 64 on
+  Index longest = 131072;  // tokens: a power of two, at least 64
   std::string folder;      // an existing folder for the files of models; they are removed afterwards
 };
 

@@ -13,7 +13,7 @@ namespace headlight::measure {
 namespace {
 
 // Twelve independent accumulators: two pipes with a latency of four need eight in flight, and twelve
-// leave room for the loop's own bookkeeping. The values stay near 1 (x ← 0.999·x + 0.001), so no
+// hide the loop overhead. The values stay near 1 (x ← 0.999·x + 0.001), so no
 // denormal or infinity can slow the loop down.
 constexpr float kFactor = 0.999F;
 constexpr float kAddend = 0.001F;
@@ -90,7 +90,7 @@ __attribute__((noinline)) float multiply_add_128(std::int64_t iterations) {
   return sum[0];
 }
 
-// One number at a time: the empty statement hides from the compiler that the chains could share a register.
+// One number at a time; the empty statement prevents the compiler from merging the chains.
 __attribute__((noinline)) float multiply_add_32(std::int64_t iterations) {
   std::array<float, kChains> a;
   a.fill(kAddend);

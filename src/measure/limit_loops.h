@@ -1,5 +1,5 @@
-// The inner loops behind limits.h, one per instruction set, chosen at run time: this file's functions
-// carry target attributes, so the program itself needs no -march flag and never meets an instruction
+// The inner loops for limits.h, one per instruction set, chosen at run time: these functions
+// have target attributes, so the program needs no -march flag and executes no instruction
 // that the CPU lacks.
 #pragma once
 
@@ -16,10 +16,10 @@ struct FmaLoop {
   float (*run)(std::int64_t iterations);
 };
 
-// Those that this CPU can run, widest first; the last one is of single numbers.
+// The loops that this CPU supports, widest first; the last one is scalar.
 [[nodiscard]] std::span<const FmaLoop> fma_loops();
 
-// Adds up all words of an aligned block; `bytes` is a multiple of 256. Returns the sum so that the
+// Sums all words of an aligned block; `bytes` is a multiple of 256. Returns the sum so that the
 // reads cannot be optimised away.
 [[nodiscard]] std::uint64_t read_block(const std::byte* data, std::size_t bytes);
 

@@ -15,11 +15,11 @@
 namespace headlight::measure {
 namespace {
 
-// Keeps a result alive without letting the threads share a cache line while they run.
+// Keeps a result alive without sharing a cache line between threads.
 std::atomic<std::uint64_t> g_sink{0};
 void keep(std::uint64_t value) { g_sink.fetch_xor(value, std::memory_order_relaxed); }
 
-// Iterations that fill `seconds`, from a run long enough to be timed.
+// Iterations that take `seconds`, estimated from a run long enough to be timed.
 std::int64_t iterations_for(const FmaLoop& loop, double seconds) {
   std::int64_t iterations = 1 << 14;
   for (;;) {

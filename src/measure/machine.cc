@@ -28,7 +28,7 @@ std::string proc_value(const char* path, const std::string& key) {
   return {};
 }
 
-// The CPU's name goes into tables and JSON; a hypervisor may put anything there.
+// The CPU's name appears in tables and JSON; under a hypervisor it may contain anything.
 std::string printable(std::string text) {
   for (char& c : text) {
     if (c < ' ' || c > '~') c = '?';

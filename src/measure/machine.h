@@ -1,4 +1,4 @@
-// The machine that a measurement was made on.
+// The machine on which a measurement was made.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Machine {
 [[nodiscard]] Machine describe_machine();
 // "AMD EPYC 7713, 2 cores"
 [[nodiscard]] std::string title(const Machine& machine);
-// The SIMD targets this program was compiled for; the CPU may lack some of them.
+// The SIMD targets that this program was compiled for; the CPU may not support all of them.
 [[nodiscard]] std::vector<SimdTarget> compiled_targets();
 [[nodiscard]] std::size_t available_memory();
 

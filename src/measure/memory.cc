@@ -18,7 +18,7 @@ constexpr std::array<MemoryCase, 2> kCases = {{
     {.name = "memory_train_32768", .length = 32768, .dim = 64, .train = true, .limit_mb = 200},
 }};
 
-// Linux keeps the highest resident size and forgets it on request.
+// Linux records the highest resident size and resets it on request.
 bool forget_peak() {
   std::ofstream file("/proc/self/clear_refs");
   file << "5" << std::flush;

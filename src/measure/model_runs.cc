@@ -29,7 +29,7 @@ class TransformerRun : public ModelRun {
       const auto size = static_cast<double>(parameter->shape().elements());
       const bool table = parameter->shape().rank == 2 && parameter->shape()[0] == c.vocabulary;
       bytes_ += parameter->stored.empty() ? 4 * size : static_cast<double>(parameter->stored.bytes());
-      // An embedding table is not read as a whole, unless it is tied to the output head.
+      // An embedding table is not read completely, unless it is tied to the output projection.
       if (table && !c.head.tied && parameter == model_->parameters().front())
         bytes_ -= static_cast<double>(parameter->stored.bytes());
       if (parameter->shape().rank == 2) (table ? head_ : blocks_) += size;
@@ -71,7 +71,7 @@ class TransformerRun : public ModelRun {
 
  private:
   static constexpr Index kPrompt = 512;
-  // At most `context` tokens in the cache, whose memory is kept: allocation is not part of the measurement.
+  // At most `context` tokens in the cache, whose memory is kept, because allocation is not part of the measurement.
   void back_to(Context& ctx, std::int64_t context) {
     if (decoding_.items == 0 || target_ != ctx.target()) {
       decoding_ = model_->start(ctx, 1);

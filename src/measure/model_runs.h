@@ -20,13 +20,13 @@ class ModelRun {
   [[nodiscard]] virtual std::int64_t length() const = 0;  // of the prompt
   // Multiplications and additions of a prompt, with logits for its last token only.
   [[nodiscard]] virtual double flops() const = 0;
-  // Weights and cache that one step after `context` tokens must read.
+  // Bytes of parameters and cache that one step after `context` tokens must read.
   [[nodiscard]] virtual double bytes(std::int64_t context) const = 0;
 };
 [[nodiscard]] std::unique_ptr<ModelRun> make_model_run(std::string_view shape, std::string_view type);
 [[nodiscard]] std::unique_ptr<ModelRun> load_model_run(const std::string& path);
 
-// Seconds from nothing to the logits of a first token: files opened, mapped and read through once.
+// Seconds from a cold start to the logits of a first token: files opened, mapped and read once.
 [[nodiscard]] double time_to_first_token(Context& ctx, const std::string& path);
 // Bytes per second of the tokenizer in a model's folder on a text.
 [[nodiscard]] double tokenize_rate(const std::string& path, const std::string& text);

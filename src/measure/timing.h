@@ -1,5 +1,5 @@
-// The best of several timed runs. Shared machines are noisy upwards only, so the minimum is the
-// number that repeats; the median is kept to show the noise.
+// The best of several timed runs. Noise on shared machines only adds time, so the minimum
+// repeats; the median is kept to show the noise.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace headlight::measure {
 
 struct TimingPolicy {
   int min_runs = 7;          // timed runs, after the warm-up
-  double min_seconds = 0.5;  // repeat for at least this long: short calls get many runs
-  double max_seconds = 60;   // and stop here, though never below three runs
+  double min_seconds = 0.5;  // repeat for at least this long, so that short calls run often
+  double max_seconds = 60;   // and stop after this time, but not before three runs
 };
 
 struct Timing {
@@ -24,12 +24,12 @@ struct Timing {
   int runs = 0;
 };
 
-// Times call(). Calls far shorter than the clock's resolution are grouped, so that one timed run lasts at
+// Times call(). Calls much shorter than the clock's resolution are grouped, so that one timed run lasts at
 // least a fifth of a millisecond.
 template <class Call>
 [[nodiscard]] Timing time_call(const Call& call, const TimingPolicy& policy = {}) {
   constexpr double kGrain = 200e-6;
-  call();  // the first call sizes scratch memory and touches pages
+  call();  // the first call allocates scratch memory and touches pages
   std::int64_t group = 1;
   const auto run = [&] {
     const double begin = now_seconds();

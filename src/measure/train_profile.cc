@@ -30,14 +30,14 @@ Tensor made_up(Index rows, Index columns, std::uint64_t seed) {
   return x;
 }
 
-// Processor time of all threads, not the clock's: others on the machine do not count, and shares stay right.
+// Processor time of all threads, not wall time, so that other processes do not count and shares stay right.
 double milliseconds(const std::function<void()>& call) {
   const auto seconds = [] {
     timespec now{};
     ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
   };
-  call();  // sizes scratch memory and touches pages
+  call();  // allocates scratch memory and touches pages
   double best = INFINITY, total = 0;
   for (int run = 0; run < kLeastRuns || total < kLeastSeconds; ++run) {
     const double begin = seconds();

@@ -13,7 +13,7 @@ namespace headlight::measure {
 struct ProfilePart {
   std::string name;
   double ms = 0;      // in one step: forward and backward, all layers
-  double gflops = 0;  // 0: hardly any, it moves memory
+  double gflops = 0;  // 0: it mostly moves memory
 };
 
 // In units of 10^6 bytes.
@@ -27,8 +27,8 @@ struct StepMemory {
 
 struct TrainProfile {
   int threads = 1;
-  double step_ms = 0;              // the whole step, timed as one
-  std::vector<ProfilePart> parts;  // of it; the rest is embeddings, additions and waiting
+  double step_ms = 0;              // the whole step, timed together
+  std::vector<ProfilePart> parts;  // sum of the parts; the rest is embeddings, additions and waiting
   StepMemory memory;
 };
 

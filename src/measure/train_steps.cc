@@ -10,7 +10,7 @@
 namespace headlight::measure {
 namespace {
 
-// Tokens that look random and are the same on every machine.
+// Pseudorandom tokens, the same on every machine.
 std::int32_t made_up_token(std::uint64_t number, Index vocabulary) {
   number = (number + 1) * 0x9E3779B97F4A7C15U;
   return static_cast<std::int32_t>((number >> 33) % static_cast<std::uint64_t>(vocabulary));

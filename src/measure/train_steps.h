@@ -1,5 +1,5 @@
 // Training steps as workloads of `headlight bench`: whole models on random tokens, forward, backward and
-// optimizer, and attention as a layer of its own.
+// optimizer, and attention as a separate layer.
 #pragma once
 
 #include <memory>

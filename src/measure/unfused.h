@@ -1,6 +1,6 @@
 // Unfused attention: S = q·kᵀ by one BLAS call, softmax over the rows of S, S·v by another BLAS call.
-// It is the baseline of "ratio to unfused", so it is as fast as possible:
-// memory that is already there, a vector exp, and the faster way to use its threads.
+// It is the baseline for "ratio to unfused", so it is as fast as possible:
+// preallocated memory, a vectorised exp, and the faster way to use its threads.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ namespace headlight::measure {
 
 class Unfused {
  public:
-  // `heads` spreads heads over our threads, each with a one-threaded BLAS; `rows` gives each product
+  // `heads` distributes heads over our threads, each with a one-threaded BLAS; `rows` gives each product
   // to all threads of the BLAS. A problem of fewer heads than threads gains only from `rows`.
   enum class Split { heads, rows };
-  // The faster of the two for `heads` heads (of all batch items) and this much work in a call: a
-  // product too small for several threads is worse than waking them.
+  // The faster of the two for `heads` heads (of all batch items) and this amount of work per call: for
+  // a small product, waking several threads takes longer than computing it.
   [[nodiscard]] static Split faster_split(Index heads, double flops, int threads);
 
   Unfused(const Cblas& blas, int threads, Split split);
@@ -30,12 +30,12 @@ class Unfused {
 
   // q [batch, head, query, dim], k and v [batch, kv_head, key, …], f32 and contiguous; the query heads
   // may be a multiple of the kv heads. Causal aligns the queries to the end of the keys. `weights`
-  // [batch, head, query, key] receives the softmax when it is given; without it each thread reuses
+  // [batch, head, query, key] receives the softmax if given; otherwise each thread reuses
   // one score matrix.
   void forward(ConstTensorView q, ConstTensorView k, ConstTensorView v, bool causal, TensorView out,
                TensorView weights = {});
 
-  // Memory that forward() needs besides its outputs, so that the caller can skip it.
+  // Memory that forward() needs in addition to its outputs, so that the caller can skip it.
   [[nodiscard]] std::size_t scratch_bytes(Index q_len, Index k_len) const;
 
  private:

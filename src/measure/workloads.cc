@@ -123,7 +123,7 @@ std::string all_names() {
     for (const auto& one : list) text += concat(text.empty() ? "" : ", ", one.name);
     return concat(text, all.empty() ? "" : ", ", all);
   };
-  std::string first, second;  // a line of a message has room for about half of them
+  std::string first, second;  // a line of a message has space for about half of them
   for (const Workload& workload : kWorkloads) {
     std::string& half = first.size() < 200 ? first : second;
     half += concat(half.empty() ? "" : ", ", workload.name);
@@ -201,7 +201,7 @@ std::vector<Workload> select_workloads(std::span<const std::string> names) {
 }
 
 void fill_normal(TensorView tensor, std::uint64_t seed) {
-  // The sum of four 16-bit uniforms, centred and scaled to variance 1: near enough to normal, and
+  // The sum of four 16-bit uniforms, centred and scaled to variance 1: close enough to normal, and
   // every step is exact, so the values do not depend on a library's random numbers.
   std::uint64_t state = seed * 2 + 1;
   auto* values = tensor.as<float>();
@@ -219,7 +219,7 @@ void fill_normal(TensorView tensor, std::uint64_t seed) {
 
 namespace {
 Tensor converted(const Tensor& from, DType dtype) {
-  if (from.empty()) return Tensor();  // an output that this workload does not have
+  if (from.empty()) return Tensor();  // an output that this workload lacks
   Tensor to(from.shape(), dtype);
   const float* x = from.as<float>();
   for (Index i = 0; i < from.shape().elements(); ++i) to.as<std::uint16_t>()[i] = to_bf16(x[i]).bits;

@@ -1,4 +1,4 @@
-// The named workloads ("buckets") of `headlight bench`. Names and shapes are an interface: the
+// The named workloads ("buckets") of `headlight bench`. Names and shapes are an interface:
 // docs/performance.md, tools/bench_diff and the peers' programs use these names.
 #pragma once
 
@@ -22,7 +22,7 @@ struct Workload {
   std::optional<KvType> cache = std::nullopt;  // one new query per item on a cache of this type
   bool mixed = false;                          // the items' lengths go from 100 to `length` in even steps
   DType dtype = DType::f32;                    // bf16: products of bf16 where the CPU has them
-  bool tiny = false;           // a call's overhead: stated in microseconds, not as a share of a limit
+  bool tiny = false;           // overhead of a call: stated in microseconds, not as a share of a limit
   std::string_view step = {};  // description of a training step of train_steps.h or a run of model_runs.h
   // Runs of models: a shape of models/random_model.h, or "given" for the model whose path the options have.
   std::string_view model = {}, stored = {};
@@ -42,12 +42,11 @@ struct Workload {
 // Whole training steps; "train" names them all.
 [[nodiscard]] std::span<const Workload> step_workloads();
 
-// Whole models; "models" names them all. Without a name in `--only` they are not run: they take gigabytes.
+// Whole models; "models" names them all. They only run if `--only` names them, because they take gigabytes.
 [[nodiscard]] std::span<const Workload> model_workloads();
 
-// The workloads named in `names`, in the order of workloads() and step_workloads(); all but the models when it is
-// empty. Names of
-// Names of memory_cases() are accepted too. Throws Error{usage} with all names if one is unknown.
+// The workloads named in `names`, in the order of workloads() and step_workloads(); all except the models if it is
+// empty. Also accepts names of memory_cases(). Throws Error{usage} with all names if one is unknown.
 [[nodiscard]] std::vector<Workload> select_workloads(std::span<const std::string> names);
 
 // Inputs, outputs and options of one workload, filled with numbers similar to normal activations.

@@ -156,7 +156,7 @@ Parameters AdaptedTransformer::parameters() {
   return list;
 }
 
-// As PEFT begins: A as a linear layer begins, B zero, so that the model begins as it was.
+// PEFT's initialisation: A like a linear layer, B zero, so that the model starts unchanged.
 void AdaptedTransformer::initialize(std::uint64_t seed) {
   for (std::size_t i = 0; i < adapted_.size(); ++i) {
     nn::LowRank& adapter = adapted_[i]->adapter;

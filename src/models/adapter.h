@@ -13,8 +13,8 @@ namespace headlight::models {
 // The matrices that can have an adapter: those of attention, cross-attention and feed-forward layers.
 [[nodiscard]] std::vector<nn::Linear*> adaptable(Transformer& model);
 
-// Adds the stored adapter to a model, whatever the precision of its matrices. Throws Error{input} that
-// names the module which the model does not have, or has in another size.
+// Adds the stored adapter to a model with matrices of any precision. Throws Error{input} that
+// names the module which the model lacks or which has another size in it.
 void load_adapter(const AdapterFile& file, Transformer& model);
 // Merges the adapters into the matrices, which must be owned tensors.
 void merge_adapters(Context& ctx, Transformer& model);

@@ -14,15 +14,15 @@ inline constexpr const char *kAdapterConfig = "adapter_config.json",
                             *kAdapterWeights = "adapter_model.safetensors";
 inline constexpr std::string_view kAdapterPrefix = "base_model.model.";
 
-// Is this the folder of an adapter?
+// Whether this is the folder of an adapter.
 [[nodiscard]] bool is_adapter(const std::string& path);
 
 // Rank, scale and modules of an adapter.
 struct AdapterConfig {
   Index rank = 0;
   double alpha = 0;  // the scale is alpha / rank
-  // Parts ("attention", "feed_forward"), modules by their names here ("attention.query") or in the model's files
-  // call them ("q_proj").
+  // Parts ("attention", "feed_forward"), modules by their names in Headlight ("attention.query") or in the model's
+  // files ("q_proj").
   std::vector<std::string> targets = {"attention", "feed_forward"};
   std::string base = {};  // the model it belongs to
 };
@@ -41,8 +41,8 @@ class AdapterFile {
     [[nodiscard]] Index out() const { return b->shape[0]; }
   };
 
-  // Throws Error that names the file: `file` when it is not there, `input` for adapters of another kind and for tensors
-  // that do not belong together.
+  // Throws Error that names the file: `file` when it does not exist, `input` for adapters of another kind and for
+  // inconsistent tensors.
   explicit AdapterFile(const std::string& folder);
 
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
@@ -55,7 +55,7 @@ class AdapterFile {
   [[nodiscard]] Tensor load(const io::SafetensorsEntry& entry, DType dtype) const {
     return weights_.load(entry, dtype);
   }
-  // Whether a module belongs to a matrix that another file calls so, "transformer." or not.
+  // Whether `module` and a module named in another file are the same, with or without the prefix "transformer.".
   [[nodiscard]] static bool same_module(std::string_view module, std::string_view other);
 
  private:

@@ -12,7 +12,7 @@ namespace headlight::models {
 
 class AdapterMerge {
  public:
-  // Throws Error{input} that names the module which the files do not have, or have in another size.
+  // Throws Error{input} that names the module which the files lack or have in another size.
   AdapterMerge(const std::string& folder, const WeightSource& weights);
 
   [[nodiscard]] std::int64_t matrices() const { return static_cast<std::int64_t>(modules_.size()); }

@@ -15,8 +15,8 @@ namespace {
 
 struct Beam {
   double score = 0;    // log-probability
-  double penalty = 0;  // for unknown words
-  Index slot = 0;      // whose memory it has
+  double penalty = 0;  // penalty for unknown words
+  Index slot = 0;      // the beam whose memory it continues
   std::vector<std::int32_t> tokens = {};
   WordCheck::State word = {};
 };
@@ -29,7 +29,7 @@ struct Candidate {
 
 struct Sentence {
   std::vector<Beam> beams;
-  std::vector<Index> slots;  // that its beams may use
+  std::vector<Index> slots;  // slots for its beams
   std::vector<Hypothesis> finished;
   bool done = false;
 };
@@ -40,14 +40,14 @@ bool better(const Candidate& a, const Candidate& b) {
   return a.beam != b.beam ? a.beam < b.beam : a.token < b.token;
 }
 
-// Is any of 64 numbers larger? Without branches, so that the compiler makes vectors of it.
+// Whether any of 64 numbers is larger. Without branches, so that the compiler can vectorise it.
 bool any_above(const float* numbers, float limit) {
   int above = 0;
   for (int i = 0; i < 64; ++i) above |= static_cast<int>(numbers[i] > limit);
   return above != 0;
 }
 
-// The `count` most likely tokens of a row, best first, of equal ones the lower id first. Returns how many
+// The `count` most likely tokens of a row, best first, ties by the lower id. Returns how many
 // there are: NaN is never chosen.
 Index top_tokens(const float* row, Index vocabulary, Index count, std::int32_t* tokens) {
   Index kept = 0;
@@ -166,7 +166,7 @@ class Search {
     return all;
   }
 
-  // The first step has one beam a sentence; from then on there is room for all.
+  // The first step has one beam per sentence; after that there is space for all.
   void give_slots() {
     const Index count = writer_.places();
     writer_.spread(options_.beams);
@@ -175,7 +175,7 @@ class Search {
       for (Index c = 1; c < options_.beams; ++c) sentence.slots.push_back(sentence.slots.front() + c * count);
   }
 
-  // Sentences that are done cost nothing more: the last slots move to where theirs were.
+  // Removes finished sentences from the batch: the last slots move into theirs.
   void close_ranks() {
     std::vector<Index*> users(static_cast<std::size_t>(writer_.places()), nullptr);
     Index used = 0;
@@ -266,9 +266,9 @@ class Search {
   Writer::Facts facts_;
   const BeamOptions& options_;
   std::vector<Sentence> sentences_;
-  std::vector<std::int32_t> next_;  // by slot: the token that it reads next
+  std::vector<std::int32_t> next_;  // by slot: its next input token
   std::vector<std::int32_t> best_;  // [slot, choice]: tokens, best first
-  std::vector<Index> found_;        // how many of them
+  std::vector<Index> found_;        // the number of them
 };
 
 }  // namespace

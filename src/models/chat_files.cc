@@ -27,7 +27,7 @@ std::optional<Json> json_named(const io::Folder& folder, const std::string& name
   return Json::parse(folder.read(name, kLargestFile), folder.path_of(name));
 }
 
-// A text, or a list of named ones, of which "default" is meant.
+// A text, or a list of named ones, of which "default" is used.
 std::optional<std::string> template_in(const Json& json) {
   const Json* entry = json.find("chat_template");
   if (entry == nullptr || entry->is(Json::Kind::null)) return std::nullopt;

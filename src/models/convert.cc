@@ -118,8 +118,8 @@ class Plan {
         static_cast<std::uint64_t>(elements_of(shape)) * static_cast<std::uint64_t>(io::bits_of(type)) / 8;
   }
   // Tensors whose sizes are whole cache lines come first, then the others by decreasing power of two: every tensor
-  // then starts at a multiple of its element and the large ones at one of 64, so that all can be used where
-  // the file is mapped.
+  // then starts at a multiple of its element and the large ones at a multiple of 64, so that all can be used in place in
+  // the mapped file.
   void place() {
     const auto evenness = [](const Piece& piece) {
       return std::min(6, std::countr_zero(piece.to.end | (std::uint64_t{1} << 6)));
@@ -209,7 +209,7 @@ class Converter {
   double difference_ = 0, norm_ = 0;
 };
 
-// The folder that `to` is in, and its name there.
+// The parent folder of `to`, and its name in it.
 struct Target {
   std::string parent, name;
   Target(const std::string& from, const std::string& to, bool replace) {
@@ -250,7 +250,7 @@ struct Writing {
   const Plan& plan;
 };
 
-// The last file: with it the folder is complete.
+// Written last: its presence makes the folder complete.
 void write_parameters(const Writing& w, io::FolderWriter& writer, Converted& report) {
   writer.begin("model.safetensors");
   const std::string header = w.plan.header();

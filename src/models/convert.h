@@ -15,7 +15,7 @@ enum class StoredAs : std::uint8_t { f32, f16, bf16, int8 };
 struct ConvertOptions {
   StoredAs type = StoredAs::f16;
   bool replace = false;      // an existing folder `to`
-  std::string adapter = {};  // a folder of an adapter, which becomes a part of the matrices
+  std::string adapter = {};  // the folder of an adapter, which is merged into the matrices
 };
 struct Converted {
   std::int64_t tensors = 0, matrices = 0;
@@ -30,8 +30,8 @@ struct Converted {
 };
 
 // Matrices of at least 16 rows and columns become `type`, all other floats f32. Everything is written
-// beside `to` and takes its name when it is complete. Throws Error: usage for a `to` that cannot be,
-// file and input as load_transformer() does, numeric for numbers that the type does not have.
+// under a temporary name and renamed when it is complete. Throws Error: usage for an impossible `to`,
+// file and input as load_transformer() does, numeric for numbers that the type cannot represent.
 Converted convert_folder(const std::string& from, const std::string& to, const ConvertOptions& options);
 // A .gguf file becomes such a folder: parameters in the names and order of Hugging Face, config.json, the tokenizer and its chat
 // template. Only for families whose config.json can be written; Error{usage} names the reason for others, or for an adapter.

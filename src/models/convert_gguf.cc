@@ -115,7 +115,7 @@ class Converter {
   double difference_ = 0, norm_ = 0;
 };
 
-// All of them but where the tensors of a split model are, and the type that most tensors had.
+// All named values, except those that say where the tensors of a split model are and which type most tensors had.
 std::vector<io::GgufValue> kept_values(const io::Gguf& file) {
   std::vector<io::GgufValue> values;
   for (const io::GgufValue& value : file.values())

@@ -12,7 +12,7 @@ namespace headlight::models {
 
 struct ConvertedMatrix {
   std::string name, before, after;  // types as the file names them
-  double relative_error = 0;        // the norm of the difference by the norm
+  double relative_error = 0;        // norm of the difference / norm
 };
 struct ConvertedGguf {
   std::int64_t tensors = 0;
@@ -26,8 +26,8 @@ struct GgufTarget {
 };
 
 // Matrices of at least 16 rows, and experts, become `type`; rows that its blocks do not divide become q8_0, and if they are
-// not whole blocks of 32 either, f16. Vectors and all named values are copied as they are. Throws Error: usage for a type that
-// cannot be made, file and input as io::Gguf does, numeric for numbers that are not finite.
+// not whole blocks of 32 either, f16. Vectors and all named values are copied unchanged. Throws Error: usage for a type that
+// cannot be written, file and input as io::Gguf does, numeric for numbers that are not finite.
 [[nodiscard]] ConvertedGguf convert_gguf(Context& ctx, const std::string& from, const GgufTarget& to);
 
 }  // namespace headlight::models

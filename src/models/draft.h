@@ -14,7 +14,7 @@ namespace headlight::models {
 // Defaults of a family for settings that its files omit.
 struct Usual {
   nn::NormConfig norm = {};
-  nn::Activation activation = nn::Activation::gelu_tanh;  // of GGUF files, which never say it
+  nn::Activation activation = nn::Activation::gelu_tanh;  // of GGUF files, which do not store it
   bool gated = false;
   bool qkv_bias = true, out_bias = true, feed_forward_bias = true;
   bool head_norm = false;

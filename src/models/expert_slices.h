@@ -1,6 +1,6 @@
-// Files that have all experts of a layer in one tensor, [expert, rows, columns]: this source hands them out one by one, as
-// NAME[0], NAME[1] and so on. They stay where they are mapped. GPT-OSS stores matrices in 4 bits, NAME_blocks with
-// NAME_scales; those become bf16, which holds each of their numbers exactly.
+// Files that have all experts of a layer in one tensor, [expert, rows, columns]: this source returns them one by one, as
+// NAME[0], NAME[1] and so on, in place in the mapped file. GPT-OSS stores matrices in 4 bits, NAME_blocks with
+// NAME_scales; those are converted to bf16, which represents each of their numbers exactly.
 #pragma once
 
 #include <deque>
@@ -12,8 +12,8 @@ namespace headlight::models {
 
 class ExpertSlices : public WeightSource {
  public:
-  explicit ExpertSlices(const WeightSource& from);  // which must live as long
-  // Whether any tensor is sliced.
+  explicit ExpertSlices(const WeightSource& from);  // must outlive this
+  // Whether any tensor holds several experts.
   [[nodiscard]] static bool wanted(const WeightSource& from);
 
   [[nodiscard]] const std::string& name() const override { return from_.name(); }
@@ -43,7 +43,7 @@ class ExpertSlices : public WeightSource {
   std::vector<std::string> cut_;  // the tensors that are sliced
   mutable std::map<std::string, std::shared_ptr<const Bytes>, std::less<>> unpacked_;
   mutable std::deque<std::pair<std::string, Tensor>>
-      loaded_;  // the last few tensors that were turned into floats
+      loaded_;  // the last few tensors that were converted to floats
 };
 
 }  // namespace headlight::models

@@ -32,11 +32,11 @@ struct Family {
 // Throws Error{input} that lists the names.
 [[nodiscard]] const Family& find_family(std::string_view name);
 
-// Which names the files of a model have.
+// The names that the files of a model use.
 enum class Files : std::uint8_t { folder, gguf };
 [[nodiscard]] const Names& names_of(const TransformerConfig& config, Files files = Files::folder);
 
-// Throws Error{usage} when the family's config.json cannot say what the config says, or its files have no place for a
+// Throws Error{usage} when the family's config.json cannot express the config, or its files have no name for a
 // parameter.
 [[nodiscard]] std::string write_config(const TransformerConfig& config);
 

@@ -1,5 +1,5 @@
-// Cohere (Command R): one norm without bias feeds attention and feed-forward side by side; pairs that are rotated are
-// neighbours; logits are scaled. Cohere 2: layers that see all do not rotate.
+// Cohere (Command R): attention and feed-forward in parallel after one norm without bias; rotated pairs are
+// neighbours; logits are scaled. Cohere 2: layers without a window do not rotate.
 #include "models/family_gguf.h"
 #include "models/family_llama.h"
 

@@ -1,4 +1,4 @@
-// DeepSeek V2 and V3: latent attention, and experts behind the first layers.
+// DeepSeek V2 and V3: latent attention, and experts after the first layers.
 #include <fmt/format.h>
 
 #include <cmath>

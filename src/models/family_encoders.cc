@@ -1,5 +1,5 @@
-// Encoders that are BERT but for one thing. ELECTRA: embeddings narrower than the model. ALBERT: likewise, and all layers
-// share their parameters. MPNet: learned distances besides positions. NomicBERT: rotations and gates, no biases.
+// Encoders that differ from BERT in one detail. ELECTRA: embeddings narrower than the model. ALBERT: likewise, and all layers
+// share their parameters. MPNet: learned distances in addition to positions. NomicBERT: rotations and gates, no biases.
 #include <fmt/format.h>
 
 #include "models/family_bert.h"

@@ -53,7 +53,7 @@ TransformerConfig read_mixtral(const Hyperparameters& h) {
   return decoder_of(d);
 }
 
-// Layers of mlp_only_layers, and all but every so many, have one feed-forward.
+// Layers in mlp_only_layers, and all except every n-th, have a single feed-forward network.
 TransformerConfig read_qwen3_moe(const Hyperparameters& h) {
   Usual usual = llama_usual(h);
   usual.experts = usual.head_norm = true;
@@ -79,7 +79,7 @@ TransformerConfig read_qwen3_moe(const Hyperparameters& h) {
   return c;
 }
 
-// Sinks, windows in turn, gates with a limit. Folders have an expert's gates and ups in turn in one matrix, [in, out]
+// Sinks, windows in every other layer, gates with a limit. Folders alternate an expert's gates and ups in one matrix, [in, out]
 // unless it is stored in 4 bits.
 TransformerConfig read_gpt_oss(const Hyperparameters& h) {
   Usual usual = llama_usual(h);

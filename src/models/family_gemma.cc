@@ -1,5 +1,5 @@
-// Gemma 1, 2 and 3: Llama with scaled embeddings; in folders its norms store their weights less one. From the second
-// on norms before and after each step, softcaps, and layers that see a window in turn with others.
+// Gemma 1, 2 and 3: Llama with scaled embeddings; folders store the parameters of norms minus one. From Gemma 2
+// on: norms before and after each sublayer, softcaps, and sliding windows in some of the layers.
 #include <cmath>
 
 #include "models/family_gguf.h"
@@ -31,7 +31,7 @@ Draft gemma_draft(const Hyperparameters& h, const Usual& usual, const WindowRule
   return d;
 }
 
-// In GGUF files the scale of scores is often in no key: the largest of each generation has one of its own.
+// GGUF files often lack a key for the scale of scores: the largest model of each generation has its own scale.
 double scale_of(const Hyperparameters& h, const Draft& d, Index largest_layers) {
   if (!h.gguf()) return 1 / std::sqrt(h.real_or(Key::query_scale, 256));
   if (h.has(Key::attention_scale)) return h.real(Key::attention_scale);
@@ -64,7 +64,7 @@ TransformerConfig read_gemma3(const Hyperparameters& h) {
   return decoder_of(d);
 }
 
-// Folders of models that see, too: the text's part of the config leaves much out.
+// Folders of models that also read images: the text section of the config leaves many fields out.
 constexpr KeyDefault kDefaults[] = {
     {Key::vocabulary, 262208}, {Key::width, 2304},  {Key::inner, 9216},      {Key::layers, 26},
     {Key::heads, 8},           {Key::kv_heads, 4},  {Key::head_dim, 256},    {Key::context, 131072},

@@ -1,6 +1,6 @@
-// Llama 4, the part that reads text: most layers rotate neighbours, norm the turned queries and keys, and see no earlier
-// chunk; the others see all, rotate nothing, and have queries that grow along the text. Experts in every so many layers,
-// one for each token and one for all; the router's weight is that of what the expert reads.
+// Llama 4, the text model: most layers rotate neighbouring pairs, normalise the rotated queries and keys, and see only their
+// chunk; the others see all keys, do not rotate, and scale queries by position. Every n-th layer has experts,
+// one chosen for each token and one for all; the router's weight multiplies the input of the expert.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Marian (the opus-mt models): the 2017 transformer, norms after, all sines and then all cosines. BART: the same with
-// learned positions and a norm of the embeddings. Whisper: BART with norms before, whose encoder reads sound.
+// learned positions and a norm of the embeddings. Whisper: BART with norms before sublayers; its encoder reads audio.
 #include <cmath>
 
 #include "models/draft.h"
@@ -110,7 +110,7 @@ TransformerConfig read_pegasus(const Hyperparameters& h) {
   return c;
 }
 
-// Positions begin behind the number of the padding token.
+// Positions start after the id of the padding token.
 TransformerConfig read_m2m100(const Hyperparameters& h) {
   TransformerConfig c = read_marian(h);
   put_norms_before(c);
@@ -120,7 +120,7 @@ TransformerConfig read_m2m100(const Hyperparameters& h) {
   return c;
 }
 
-// The encoder reads sound, and its positions are in the file; keys have no bias.
+// The encoder reads audio, and its positions are in the file; keys have no bias.
 TransformerConfig read_whisper(const Hyperparameters& h) {
   TransformerConfig c = read_bart(h);
   put_norms_before(c);

@@ -1,5 +1,5 @@
-// ModernBERT: norms before and none of them with a bias, rotations, gates, and windows on both sides in most layers. Its
-// first layer reads the embeddings, which had their norm. DeBERTa v2 and v3: BERT with terms of distances in scores.
+// ModernBERT: norms before sublayers, none with a bias, rotations, gates, and two-sided windows in most layers. Its
+// first layer has no norm, because the embeddings have one. DeBERTa v2 and v3: BERT with distance terms in scores.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -36,7 +36,7 @@ constexpr NameRow kDebertaRows[] = {
     {"head.bias", "cls.predictions.bias"},
 };
 
-// Which layers see a window: those that layer_types calls so, or all but every so many, the first among those.
+// The layers with a window: those that layer_types lists, or all except layers 0, n, 2n, …
 std::vector<bool> windowed(const Hyperparameters& h, Index layers) {
   std::vector<bool> list(static_cast<std::size_t>(layers), false);
   const std::vector<std::string> kinds = h.kinds();

@@ -1,4 +1,4 @@
-// MPT: slopes in place of positions, no biases at all, one matrix for queries, keys and values.
+// MPT: ALiBi slopes instead of positions, no biases, one matrix for queries, keys and values.
 #include <fmt/format.h>
 
 #include "models/draft.h"

@@ -30,7 +30,7 @@ TransformerConfig read(const Hyperparameters& h) {
   const bool before = h.flag_or(Key::norm_before, true);
   d.block.norm_place = before ? nn::NormPlace::before : nn::NormPlace::after;
   if (!before || h.flag_or(Key::no_final_norm, false)) c.final_norm.reset();
-  // OPT-350m: layers without bias on the way in and on the way out.
+  // OPT-350m: projections without bias before the first and after the last layer.
   c.embedding.width = h.count_or(Key::embedding_width, c.width);
   c.head.narrowed = c.embedding.width != c.width;
   h.expect(Key::norm_weights, true, "norms without parameters are not supported");

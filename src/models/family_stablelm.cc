@@ -1,4 +1,4 @@
-// StableLM, StarCoder 2 and Nemotron: Llama with norms of mean and variance, and each with a feed-forward of its own.
+// StableLM, StarCoder 2 and Nemotron: Llama with norms of mean and variance, and each with its own kind of feed-forward.
 #include "models/family_gguf.h"
 #include "models/family_llama.h"
 
@@ -26,7 +26,7 @@ TransformerConfig read_starcoder2(const Hyperparameters& h) {
   return decoder_of(d);
 }
 
-// Its norms store their weights less one.
+// Its files store the parameters of norms minus one.
 TransformerConfig read_nemotron(const Hyperparameters& h) {
   Usual usual = llama_usual(layer_norm(h));
   usual.norm.weight_plus_one = !h.gguf();

@@ -57,8 +57,8 @@ void read_feed_forward(const Hyperparameters& h, nn::FeedForwardConfig& f) {
   else h.refuse(Key::feed_forward, "supported are relu, gelu, gated-relu, gated-gelu and gated-silu");
 }
 
-// The training length does not limit the context. The distance from which on all keys are in the last bucket is in no key of
-// GGUF files: all models have the same.
+// The training length does not limit the context. GGUF files have no key for the distance from which on all keys share the
+// last bucket: it is the same in all models.
 TransformerConfig read(const Hyperparameters& h) {
   TransformerConfig c;
   c.kind = ModelKind::encoder_decoder;

@@ -12,7 +12,7 @@ enum class FileFormat : std::uint8_t { gguf, safetensors, npy, tokenizer };
 // Error{input} when it is none of these.
 [[nodiscard]] FileFormat format_of(const std::string& path);
 
-// Does the path name a GGUF file? Folders are none, whatever their name.
+// Whether the path names a GGUF file. Folders are none, whatever their name.
 [[nodiscard]] bool is_gguf(const std::string& path);
 
 }  // namespace headlight::models

@@ -14,8 +14,8 @@ ConstTensorView row_of(const Tensor& logits, Index row) {
   return {logits.as<float>() + row * logits.dim(1), {logits.dim(1)}};
 }
 
-// Continues all prompts together. Slots are places in the decoder's memory; when a text ends, the last one
-// moves into its slot.
+// Continues all prompts together. A slot is an entry of the decoder's memory; when a text ends, the last slot
+// moves into its place.
 class Continuing {
  public:
   Continuing(Context& ctx, const Transformer& model, Decoding decoding, const Tokens& prompts,
@@ -32,7 +32,7 @@ class Continuing {
   }
 
   std::vector<Continuation> run(const Tokens& prompts) {
-    const TensorRecycler recycler;  // every step makes the same tensors
+    const TensorRecycler recycler;  // every step creates tensors of the same sizes
     Tokens next = prompts;
     end_those_without_room();
     for (Index place = 0; place < options_.most && !items_.empty(); ++place) {
@@ -49,7 +49,7 @@ class Continuing {
   }
 
  private:
-  // The last chosen token is never read: a text may have one token more than the context.
+  // The last chosen token is never read, so a text may have one token more than the context.
   [[nodiscard]] bool has_room(Index item) const {
     const Index limit = context_of(model_.config());
     return limit == 0 || static_cast<Index>(seen_[static_cast<std::size_t>(item)].size()) <= limit;

@@ -15,7 +15,7 @@ namespace headlight::models {
 // Why a text ends.
 enum class Ending : std::uint8_t {
   length,   // the requested number of tokens
-  end,      // the model predicted an end token
+  end,      // the model predicted its end token
   context,  // the context is full
   stopped,  // on_token returned false
 };
@@ -34,14 +34,14 @@ struct SamplingOptions {
   Index top_k = 0;         // sample from the N most likely; 0: all
   double top_p = 1;        // smallest set of tokens whose probabilities sum to this
   double min_p = 0;        // minimum probability, relative to the most likely token
-  // Logits of tokens that are there already, the prompt's included: positive ones are divided by it,
+  // Logits of tokens that occur in the text, including the prompt: positive ones are divided by it,
   // negative ones multiplied. 1: none.
   double repetition_penalty = 1;
   std::uint64_t seed = 0;
-  bool stop_at_eos = true;  // the end's own token is not returned
+  bool stop_at_eos = true;  // the end token is not returned
   Observer* observer = nullptr;
   Intervention* intervention = nullptr;
-  // Told of every token; false ends that sequence.
+  // Called for every token; false ends that sequence.
   std::function<bool(const NewToken& token)> on_token = nullptr;
 };
 
@@ -72,9 +72,9 @@ struct Continuation {
 [[nodiscard]] Index context_of(const TransformerConfig& config) noexcept;
 
 struct Hypothesis {
-  std::vector<std::int32_t> tokens;  // without the start and the end
+  std::vector<std::int32_t> tokens;  // without the start and end tokens
   double score = 0;
-  double penalty = 0;  // for unknown words, divided as the score is; it counts in the order only
+  double penalty = 0;  // for unknown words, divided like the score; used only for the order
 };
 // A sentence after one step of a beam search: the texts that are continued, with their log-probabilities, and those that
 // have ended, with their scores.
@@ -88,9 +88,9 @@ struct BeamOptions {
   std::span<const Index> most_each = {};  // a limit for each sentence in place of `most`
   double length_penalty = 1;  // scores are log-probability / length^penalty, the end's token included
   std::function<void(BeamStep step)> on_step = nullptr;  // after each step of each sentence
-  WordCheck* words = nullptr;  // has the words of every source: translations without unknown words come first
+  WordCheck* words = nullptr;  // with the words of every source: prefers translations without unknown words
 };
-// Per source up to `beams` hypotheses, best first. A sentence is done when it has that many.
+// Up to `beams` hypotheses per source, best first. A sentence is done when it has that many.
 [[nodiscard]] std::vector<std::vector<Hypothesis>> beam_search(Context& ctx, Writer& writer,
                                                                const Tokens& source,
                                                                const BeamOptions& options = {});

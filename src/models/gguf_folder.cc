@@ -17,7 +17,7 @@
 namespace headlight::models {
 namespace {
 
-// The config of the same model as a folder: rows of queries and keys are in halves, and GPT-2's matrices are [in, out].
+// The config of the same model as a folder: rows of queries and keys in halves, GPT-2's matrices as [in, out].
 TransformerConfig as_in_folder(TransformerConfig config) {
   config.source.clear();
   if (config.family == "gpt2")

@@ -1,5 +1,5 @@
-// A .gguf file seen as the folder that it would be: parameters under the folder's names with their rows in its order, and the
-// texts beside them. For convert.cc, which writes it.
+// A .gguf file in the form of a folder: parameters under the folder's names, with their rows in its order, and the
+// text files. Used by convert.cc, which writes it.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace headlight::models {
 
 class GgufFolder : public WeightSource {
  public:
-  // `files` must be of a .gguf file and live as long. Throws Error{usage} for a model that no folder can say, Error{input}
+  // `files` must be of a .gguf file and outlive this. Throws Error{usage} for a model that no folder can describe, Error{input}
   // as load_transformer() does.
   explicit GgufFolder(const ModelFiles& files);
   GgufFolder(const GgufFolder&) = delete;
@@ -27,7 +27,7 @@ class GgufFolder : public WeightSource {
 
   [[nodiscard]] const std::string& name() const override { return files_.path(); }
   [[nodiscard]] std::string_view config_name() const override { return "its metadata"; }
-  // All of them as F32, whatever the file has.
+  // All of them as F32, regardless of the type in the file.
   [[nodiscard]] std::vector<StoredTensor> tensors() const override;
   [[nodiscard]] std::optional<StoredTensor> find(std::string_view name) const override;
   [[nodiscard]] std::span<const std::byte> bytes(std::string_view name) const override;

@@ -19,7 +19,7 @@ inline constexpr std::string_view kShortFactors = "rope_factors_short.weight",
 
 class GgufHyperparameters : public Hyperparameters {
  public:
-  // The file must live as long. Throws Error{input} for values that are invalid in every architecture.
+  // The file must outlive this. Throws Error{input} for values that are invalid in every architecture.
   GgufHyperparameters(const io::Gguf& file, std::string_view architecture);
 
   [[nodiscard]] bool gguf() const override { return true; }

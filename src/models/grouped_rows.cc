@@ -8,7 +8,7 @@
 namespace headlight::models {
 namespace {
 
-// Where the file has row `row` of all queries, keys and values.
+// The position in the file of row `row` of all queries, keys and values.
 std::size_t row_in_file(std::size_t row, const nn::MultiHeadAttentionConfig& c) {
   const auto of = [](Index n) { return static_cast<std::size_t>(n); };
   const std::size_t dim = of(c.head_dim), each = of(c.heads / c.kv_heads), group = each + 2;

@@ -1,6 +1,6 @@
 // Falcon's later models store queries, keys and values of each group of heads together: the group's queries, its
-// key, its value. Headlight has all queries first, then keys, then values; this source hands the rows out in that
-// order. Such a matrix is copied, the others stay where they are mapped.
+// key, its value. Headlight has all queries first, then keys, then values; this source returns the rows in that
+// order. Such a matrix is copied, the others stay in the mapped file.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace headlight::models {
 
 class GroupedRows : public WeightSource {
  public:
-  // For a model whose config says rows_in_groups; both must live as long.
+  // For a model whose config has rows_in_groups; both must outlive this.
   GroupedRows(const WeightSource& from, const TransformerConfig& config);
   [[nodiscard]] const std::string& name() const override { return from_.name(); }
   [[nodiscard]] std::string_view config_name() const override { return from_.config_name(); }

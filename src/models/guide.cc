@@ -22,7 +22,7 @@ double log_sum_exp(std::span<const double> scores) {
   return highest + std::log(sum);
 }
 
-// The sequences that have links, one after the other in matrices of their own: the others have no gradient here.
+// The sequences that have links, copied into separate matrices: the others have no gradient here.
 class LinkedRows {
  public:
   LinkedRows(std::span<const Index> starts, std::span<const Link> links) : starts_(starts) {

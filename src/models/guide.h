@@ -10,7 +10,7 @@
 
 namespace headlight::models {
 
-// Error{usage} unless the model is an encoder-decoder of 2017's form that has this head: its scores must be products
+// Throws Error{usage} unless the model is an encoder-decoder of the 2017 form that has this head: its scores must be products
 // of queries and keys alone.
 void check_guide(const TransformerConfig& config, const Guide& guide);
 
@@ -21,8 +21,8 @@ struct Guiding {
   double loss = 0;    // is written: the sum of -log(weights of a link's keys)
 };
 
-// One layer's part: adds to the gradients of its query and key projections, and to dx, the gradient of what the
-// layer read.
+// The part of one layer: adds to the gradients of its query and key projections, and to dx, the gradient of the
+// input of the layer.
 void learn_links(Context& ctx, nn::MultiHeadAttention& attention, const nn::MultiHeadAttention::Saved& saved,
                  ConstTensorView x, std::span<const Index> starts, Guiding& guiding, TensorView dx);
 

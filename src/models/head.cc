@@ -11,7 +11,7 @@
 namespace headlight::models {
 namespace {
 
-// Logits of so many bytes exist at a time.
+// Bytes of logits that exist at a time.
 constexpr Index kChunkBytes = Index{64} << 20;
 
 // The rows of x with a target; x itself if all have one.
@@ -38,7 +38,7 @@ struct Counted {
     x = gathered;
   }
   [[nodiscard]] bool everything() const { return static_cast<Index>(rows.size()) == x.dim(0); }
-  // Back to where the rows came from, zeros elsewhere.
+  // Copies the rows back to their positions; the others are zero.
   [[nodiscard]] Tensor scattered(Tensor dx, Index total) const {
     if (gathered.empty()) return dx;
     Tensor all({total, dx.dim(1)}, dx.dtype());

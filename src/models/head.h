@@ -20,8 +20,8 @@ class Head {
 
   // [row, vocabulary]
   [[nodiscard]] Tensor logits(Context& ctx, const nn::Embedding& embedding, ConstTensorView x) const;
-  // Loss of the rows whose target counts; their gradients, when `options` are given, become dx, and the
-  // parameters' are added to.
+  // Loss of the rows whose target counts. With `options`, writes their gradients to dx and adds to those of the
+  // parameters.
   [[nodiscard]] Loss evaluate(Context& ctx, const nn::Embedding& embedding, ConstTensorView x,
                               std::span<const std::int32_t> targets) const;
   [[nodiscard]] Loss learn(Context& ctx, nn::Embedding& embedding, ConstTensorView x,
@@ -30,7 +30,7 @@ class Head {
 
   nn::Linear transform;  // masked-token heads
   nn::Norm transform_norm;
-  nn::Linear narrowing;   // to the width of the table, where that is another
+  nn::Linear narrowing;   // to the width of the table, if that differs
   nn::Linear projection;  // unless tied
   Parameter bias;         // [vocabulary]; Marian stores [1, vocabulary]
 

@@ -8,7 +8,7 @@
 
 namespace headlight::models {
 
-// Where a GGUF file has it: in a key prefixed with the architecture, in a key of the tokenizer, or implied by tensors.
+// The position in a GGUF file: a key prefixed with the architecture, a key of the tokenizer, or implied by tensors.
 enum class GgufWay : std::uint8_t { none, value, tokenizer, has_tensor, lacks_tensor, rows_of_tensor };
 
 struct KeyRow {

@@ -9,7 +9,7 @@ struct ActivationName {
   std::string_view hub;
   nn::Activation activation;
 };
-// The first name of an activation is the one that is written.
+// An activation is written under its first name.
 constexpr ActivationName kActivations[] = {
     {"relu", nn::Activation::relu},           {"gelu", nn::Activation::gelu},
     {"gelu_new", nn::Activation::gelu_tanh},  {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
@@ -37,7 +37,7 @@ Index Hyperparameters::layer_count(Key key) const {
 }
 
 nn::Activation Hyperparameters::activation(nn::Activation otherwise) const {
-  if (gguf()) return otherwise;  // each architecture has its own, and no key for it
+  if (gguf()) return otherwise;  // each architecture has its own default, and no key for it
   const std::string name = text(Key::activation);
   for (const auto& [hub, activation] : kActivations)
     if (hub == name) return activation;

@@ -156,7 +156,7 @@ struct WindowRule {
 struct RopeRule {
   Index head_dim = 0;
   double share = 1;      // of each head that is rotated
-  Index dims = 0;        // or so many of its numbers; 0: the share
+  Index dims = 0;        // or this many of its numbers; 0: the share
   double theta = 10000;  // if the files omit it
 };
 
@@ -173,9 +173,9 @@ class Hyperparameters {
   // GGUF files order some rows differently and store norms without the offset of one.
   [[nodiscard]] virtual bool gguf() const = 0;
 
-  // Whether the files have it. All below throw Error{input}, which names the field, for invalid values.
+  // Whether the files have the field. All functions below throw Error{input}, which names the field, for invalid values.
   [[nodiscard]] virtual bool has(Key key) const = 0;
-  // Must be there.
+  // Throws if the field is absent.
   [[nodiscard]] virtual Index count(Key key) const = 0;
   [[nodiscard]] virtual double real(Key key) const = 0;
   [[nodiscard]] virtual bool flag(Key key) const = 0;
@@ -190,7 +190,7 @@ class Hyperparameters {
   [[nodiscard]] virtual std::string entry(Key key, std::string_view field) const = 0;
   [[nodiscard]] virtual std::vector<std::string> entries(Key key) const = 0;
 
-  // Of a norm; config.json may leave it out.
+  // Of a norm; config.json may omit it.
   [[nodiscard]] virtual double epsilon(Key key, double otherwise) const = 0;
   [[nodiscard]] virtual nn::RopeConfig rope(const RopeRule& rule) const = 0;
   // The same for layers that have a window, where they rotate in another way.
@@ -198,7 +198,7 @@ class Hyperparameters {
   // How many keys each layer sees, itself included; 0: all.
   [[nodiscard]] virtual std::vector<Index> windows(Index layers, const WindowRule& rule) const = 0;
 
-  // "FILE: FIELD is VALUE: WHY", in the file's own words.
+  // "FILE: FIELD is VALUE: WHY", with the names of the file.
   [[nodiscard]] virtual Error refusal(Key key, const std::string& why) const = 0;
   [[noreturn]] void refuse(Key key, const std::string& why) const { throw refusal(key, why); }
 

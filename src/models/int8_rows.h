@@ -17,7 +17,7 @@ namespace headlight::models {
 [[nodiscard]] bool is_int8_matrix(const StoredTensor& tensor);
 void check_scales(const WeightSource& weights, const StoredTensor& matrix);
 [[nodiscard]] Tensor load_scales(const WeightSource& weights, const StoredTensor& matrix);
-// As floats, into memory of as many elements.
+// As floats, into memory for as many elements.
 void load_int8_matrix(const WeightSource& weights, const StoredTensor& matrix, TensorView to);
 
 }  // namespace headlight::models

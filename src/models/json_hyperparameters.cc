@@ -24,8 +24,8 @@ std::string value_text(const io::Json& value) {
   return "an object";
 }
 
-// Fields that change what some family computes, and the number at which they do not; at rest are null, false, 0 and
-// empty lists as well. A reader that knows one asks for it.
+// Fields that change the computation in some family, and the number at which they do not. The other neutral values are null,
+// false, 0 and empty lists. A reader that supports the field reads it.
 struct Meaningful {
   std::string_view field;
   double neutral = 0;

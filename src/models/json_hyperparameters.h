@@ -12,7 +12,7 @@ namespace headlight::models {
 
 class JsonHyperparameters : public Hyperparameters {
  public:
-  // Both must live as long.
+  // Both must outlive this.
   explicit JsonHyperparameters(const io::Json& json, std::span<const KeyDefault> defaults = {})
       : json_(json), defaults_(defaults) {}
 
@@ -62,7 +62,7 @@ class JsonHyperparameters : public Hyperparameters {
   mutable std::set<std::string, std::less<>> asked_;
 };
 
-// Token numbers: one, a list of them, or none when absent or null.
+// Token ids: one, a list of them, or none when absent or null.
 [[nodiscard]] std::vector<std::int32_t> tokens_of(const io::Json& json, std::string_view field);
 
 }  // namespace headlight::models

@@ -1,4 +1,4 @@
-// Rotations as config.json has them: rope_parameters (transformers 5), or rope_theta and rope_scaling (4).
+// Rotary positions in config.json: rope_parameters (transformers 5), or rope_theta and rope_scaling (4).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ std::vector<double> JsonHyperparameters::rope_factors(const io::Json& entry, std
   return factors;
 }
 
-// Phi 3's way: each pair has a factor for texts up to the original context, and another one for longer texts.
+// Phi 3: each pair has one factor for texts up to the original context, and another one for longer texts.
 void JsonHyperparameters::read_longrope(const io::Json& entry, nn::RopeConfig& rope) const {
   rope.factors = rope_factors(entry, "short_factor");
   rope.long_factors = rope_factors(entry, "long_factor");

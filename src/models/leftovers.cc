@@ -7,7 +7,7 @@ namespace {
 
 enum class When { always, tied, sinusoidal, decoder };
 
-// How the name ends, and when it means nothing.
+// The suffix of the name, and the condition under which the tensor can be ignored.
 struct Leftover {
   std::string_view ending;
   When when = When::always;
@@ -40,7 +40,7 @@ constexpr Leftover kLeftovers[] = {
     {"cls.predictions.decoder.bias"},
     {"lm_head.decoder.bias"},
     {"predictions.decoder.bias"},
-    // Heads that answer other questions: which token comes first, does one sentence follow another.
+    // Heads for other tasks: pooling of the first token, next-sentence prediction.
     {"pooler.dense.weight"},
     {"pooler.dense.bias"},
     {"cls.seq_relationship.weight"},

@@ -1,5 +1,5 @@
-// Tensors in files that models do not use. Any other unused tensor is an error, because it belongs to a computation that
-// the model here does not do.
+// Tensors in files that models do not use. Any other unused tensor is an error, because it would change the
+// computation.
 #pragma once
 
 #include <string_view>

@@ -71,7 +71,7 @@ ParameterPlan plan_parameters(const WeightSource& weights, const Parameters& par
     const auto stored =
         names != nullptr ? find_parameter(weights, *names, parameter->name) : weights.find(name);
     if (!stored) {
-      // Fixed numbers that files may leave out are zero; fixed positions are not.
+      // Fixed numbers may be missing from files and are then zero, except fixed positions.
       if (parameter->trained || parameter->name.ends_with(".positions.weight"))
         refuse_missing(weights, name.empty() ? parameter->name : name);
       plan.absent.push_back(parameter);
@@ -118,7 +118,7 @@ std::vector<std::string> load_parameters(const WeightSource& weights, ParameterP
 std::unique_ptr<Transformer> make_transformer(const TransformerConfig& config, const WeightSource& weights) {
   check_amount(least_parameters(config), weights);
   return as_input(weights, [&] {
-    const UntouchedTensors untouched;  // every parameter is read from the files, or never
+    const UntouchedTensors untouched;  // all parameters are read from the files
     return std::make_unique<Transformer>(config);
   });
 }

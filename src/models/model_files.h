@@ -35,7 +35,7 @@ class ModelFiles {
     return names_of(config, gguf_ ? Files::gguf : Files::folder);
   }
 
-  // model_type of config.json, or general.architecture; empty: not named.
+  // model_type of config.json, or general.architecture; empty: absent.
   [[nodiscard]] std::string architecture() const;
   [[nodiscard]] bool is_recurrent() const { return architecture() == kRecurrentType; }
 
@@ -45,8 +45,8 @@ class ModelFiles {
   // Throws Error{input} if the file exists but is refused.
   [[nodiscard]] FoundTokenizer find_tokenizer() const;
 
-  // Throws Error{input} that names a tensor which would have changed what the model computes. `unused` are those
-  // that no parameter used; known buffers and copies are accepted.
+  // Throws Error{input} that names an unused tensor that would change the computation. `unused` are the tensors
+  // that no parameter uses; known buffers and copies are accepted.
   void check_unused(const TransformerConfig& config, const std::vector<std::string>& unused) const;
 
  private:

@@ -47,7 +47,7 @@ const NameRow* find_row(const Names& names, const Path& path) {
   return nullptr;
 }
 
-// The whole name of a module; empty: it has none.
+// The full name of a module; empty: it has no name.
 std::string module_name(const Names& names, std::string_view ours) {
   const Path path(ours);
   const NameRow* row = find_row(names, path);

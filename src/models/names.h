@@ -11,10 +11,10 @@
 
 namespace headlight::models {
 
-// A module's name here and there, without ".weight" and ".bias". A module of a layer ("attention.query") is the same in
-// every layer of both stacks, one of a stack ("final_norm") in both; "encoder.attention_norm" is of one alone. A module
-// of an expert ("experts.gate") has the expert's number at {e}; without it files have all experts of a layer in one
-// tensor, and the slice of one expert is called NAME[3]: expert_slices.h.
+// A module's name in the model and in files, without ".weight" and ".bias". A module of a layer ("attention.query") has
+// the same name in every layer of both stacks, a module of a stack ("final_norm") in both; "encoder.attention_norm"
+// belongs to one stack only. A module of an expert ("experts.gate") has the expert's number at {e}; without {e}, files
+// have all experts of a layer in one tensor, and the slice of one expert is called NAME[3]: see expert_slices.h.
 struct NameRow {
   std::string_view ours, theirs;
 };
@@ -24,7 +24,7 @@ struct Names {
   std::span<const NameRow> more = {};  // used for names missing in `rows`: shared by several families
   std::string_view layer = {};  // prefix of a layer's modules; {n} is its number, unless all layers share one
   std::string_view encoder = {}, decoder = {};  // prefix of all modules of a stack
-  std::string_view prefix = {};  // before all names but the head's; files of the bare model lack it
+  std::string_view prefix = {};  // of all names except the prediction head's; files of the bare model omit it
 };
 
 // Empty: files of this family cannot store it.

@@ -32,7 +32,7 @@ Dropout place(double rate, std::uint64_t seed, std::size_t layer) { return {rate
 // One run of a stack of layers over packed tokens.
 struct RecurrentModel::Pass {
   const Tokens& tokens;
-  const std::vector<Tensor>* states = nullptr;  // where each layer begins; null: at zero
+  const std::vector<Tensor>* states = nullptr;  // initial state of each layer; null: zero
   ConstTensorView memory = {};
   std::span<const Index> memory_starts = {};
   std::uint64_t dropout_seed = 0;  // 0: none
@@ -106,7 +106,7 @@ Tensor RecurrentModel::run(Context& ctx, const std::vector<nn::RecurrentLayer>& 
   return x;
 }
 
-// Returns the gradients of the first states of each layer.
+// Returns the gradients of the initial states of each layer.
 std::vector<Tensor> RecurrentModel::back(Context& ctx, std::vector<nn::RecurrentLayer>& layers,
                                          const Pass& pass, const Saved& saved, Tensor dy,
                                          const std::vector<Tensor>& dlast, TensorView dmemory) {
@@ -133,7 +133,7 @@ Loss RecurrentModel::learn(Context& ctx, const Batch& batch, const LearnOptions&
   check_batch(batch);
   make_grads(parameters());
   const bool drops = config_.dropout > 0;
-  // Never 0, which means no dropout; another one for the encoder.
+  // Never 0, which means no dropout; different for the encoder.
   const std::uint64_t seed = drops ? 2 * options.dropout_seed + 1 : 0;
   Saved encoder_saved, saved;
   Tensor memory, dmemory, dx;

@@ -31,9 +31,9 @@ struct RecurrentModelConfig {
 };
 [[nodiscard]] RecurrentModelConfig read_recurrent_config(const io::Json& json);
 
-// Where sequences are that are read or written step by step.
+// The state of sequences that are read or written step by step.
 struct RecurrentMemory {
-  std::vector<Tensor> states = {};  // of each layer, [sequence, state_width]; none: at zero
+  std::vector<Tensor> states = {};  // of each layer, [sequence, state_width]; empty: zero
   Tensor source = {};               // input of attention, [token, width]
   std::vector<Index> source_starts = {0};
 };
@@ -50,11 +50,11 @@ class RecurrentModel : public Trainable {
   [[nodiscard]] std::string config_json() const override;
   void initialize(std::uint64_t seed) override;
 
-  // [token, vocabulary]; encoder-decoders read `source` first, others are given none.
+  // [token, vocabulary]; encoder-decoders read `source` first, other models get none.
   [[nodiscard]] Tensor logits(Context& ctx, const Tokens& source, const Tokens& input) const;
   // The encoder's output for sources; empty for a model without encoder.
   [[nodiscard]] RecurrentMemory read(Context& ctx, const Tokens& source) const;
-  // Goes on with as many tokens of each sequence, and returns their logits.
+  // Continues with the same number of tokens for each sequence, and returns their logits.
   [[nodiscard]] Tensor next(Context& ctx, RecurrentMemory& memory, const Tokens& tokens) const;
 
  private:

@@ -200,7 +200,7 @@ std::span<const Rule> rules() { return kRules; }
 const Rule* find_rule(Stage stage, std::string_view code) {
   for (const Code& row : kCodes)
     if (row.code == code && (!row.stage || row.stage == stage)) return by_id(row.rule);
-  // Everything else that a tokenizer's file may get wrong.
+  // All other errors in a tokenizer's file.
   const bool form =
       code.starts_with("tokenizer.") || code.starts_with("json.") || code.starts_with("sentencepiece.");
   return stage == Stage::tokenizer && form ? by_id("T1") : nullptr;

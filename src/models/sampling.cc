@@ -19,7 +19,7 @@ double draw(std::uint64_t seed, Index item, Index place) {
   return (static_cast<double>(bits) + 0.5) * 0x1p-52;
 }
 
-// Once for each token, however often it was seen.
+// Once per token, however often it occurs.
 void penalize(std::vector<float>& logits, std::span<const std::int32_t> seen, double penalty) {
   std::vector<bool> done(logits.size(), false);
   for (const std::int32_t token : seen) {
@@ -36,7 +36,7 @@ struct Candidate {
   double weight = 0;  // its probability, relative to the most likely token
 };
 
-// Of equally likely ones the lower number first.
+// Ties: the lower id first.
 bool likelier(const Candidate& a, const Candidate& b) {
   return a.weight != b.weight ? a.weight > b.weight : a.token < b.token;
 }
@@ -53,7 +53,7 @@ void keep_likeliest(std::vector<Candidate>& list, Index top_k) {
   list.resize(static_cast<std::size_t>(top_k));
 }
 
-// The fewest that have a share of `top_p` together. They are few as a rule: no need to sort all.
+// The smallest set whose probabilities sum to `top_p`. It is usually small: no need to sort all.
 void keep_share(std::vector<Candidate>& list, double top_p) {
   if (top_p >= 1) return;
   const double wanted = top_p * sum_of(list);
@@ -71,7 +71,7 @@ void keep_share(std::vector<Candidate>& list, double top_p) {
   }
 }
 
-// Candidates after all rules. Without top_k and top_p they stay in the order of their numbers.
+// Candidates after all rules. Without top_k and top_p they stay in the order of their ids.
 std::vector<Candidate> candidates(const std::vector<float>& z, float top, const SamplingOptions& options) {
   std::vector<Candidate> list;
   list.reserve(z.size());
@@ -127,7 +127,7 @@ std::int32_t choose_token(ConstTensorView logits, const SamplingOptions& options
     left -= c.weight;
     if (left < 0) return c.token;
   }
-  // Rounding left a crumb: the last one that can be chosen at all.
+  // A remainder of rounding: the last token with any probability.
   const auto last = std::find_if(list.rbegin(), list.rend(), [](const Candidate& c) { return c.weight > 0; });
   return last->token;
 }

@@ -7,7 +7,7 @@
 namespace headlight::models {
 namespace {
 
-// Protocol buffers: a number for field and kind, then the value; numbers have seven bits a byte, the smallest first.
+// Protocol buffers: a number for field and wire type, then the value; numbers have seven bits per byte, the lowest first.
 class MessageWriter {
  public:
   void number(int field, std::uint64_t value) {
@@ -34,7 +34,7 @@ class MessageWriter {
   std::string out_;
 };
 
-// A token that the file does not name is -1, in ten bytes.
+// The id of a token that the file does not have is -1, in ten bytes.
 std::uint64_t id_of(std::optional<TokenId> id) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(id.value_or(-1)));
 }

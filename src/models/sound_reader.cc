@@ -17,14 +17,14 @@ ConstTensorView matrix(const Tensor& kernels) {
   return {kernels.as<std::byte>(), kernels.dtype(), {kernels.dim(0), kernels.dim(1) * kernels.dim(2)}};
 }
 
-// Where the frames of several sequences are: number (sequence, frame, channel).
+// The positions of the frames of several sequences: index (sequence, frame, channel).
 template <class T>
 struct Frames {
   const T* data;
   Index sequence, frame, channel;  // strides
 };
 
-// Row t of a sequence holds the kernel's inputs around frame t·stride, by channel, with zeros beyond the ends.
+// Row t of a sequence holds the inputs of the kernel around frame t·stride, by channel, with zeros beyond the ends.
 template <class T, class From>
 void unfold(const Frames<From>& in, Index sequences, Index frames, Index channels, Index stride, T* out) {
   for (Index s = 0; s < sequences; ++s)
@@ -38,7 +38,7 @@ void unfold(const Frames<From>& in, Index sequences, Index frames, Index channel
         }
 }
 
-// The transpose: adds the gradient of each row to the frames it was read from. Both are [frame, channel] by rows.
+// The transpose: adds the gradient of each row to the frames that it was copied from. Both are [frame, channel] by rows.
 template <class T>
 void fold(const T* columns, Index sequences, Index frames, Index channels, Index stride, T* out) {
   for (Index s = 0; s < sequences; ++s)

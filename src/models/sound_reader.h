@@ -1,5 +1,5 @@
-// The first layers of a model that hears (Whisper): two convolutions over frames of sound features, each followed by a
-// GELU. The first gives as many rows as there are frames, the second one for every two of them.
+// The first layers of a speech model (Whisper): two convolutions over frames of audio features, each followed by a
+// GELU. The first returns one row per frame, the second one per two frames.
 #pragma once
 
 #include "headlight/nn.h"
@@ -20,9 +20,9 @@ class SoundReader {
   [[nodiscard]] bool empty() const { return steps_[0].weight.empty(); }
   void collect(Parameters& list);
 
-  // [sequence, band, frame] to [position, width], one sequence behind the other. Throws Error{usage} for another shape.
+  // [sequence, band, frame] to [position, width], sequences end to end. Throws Error{usage} for another shape.
   [[nodiscard]] Tensor forward(Context& ctx, ConstTensorView features, SavedBoth& saved) const;
-  // Uses dx up.
+  // Overwrites dx.
   void backward(Context& ctx, const SavedBoth& saved, Tensor dx);
 
  private:

@@ -12,7 +12,7 @@
 namespace headlight::models {
 namespace {
 
-constexpr std::uint64_t kEmbeddingPlace = 1U << 20;  // beyond any layer's
+constexpr std::uint64_t kEmbeddingPlace = 1U << 20;  // larger than any layer's
 
 [[noreturn]] void refuse_sound(const std::string& what) {
   throw Error(ErrorKind::usage, "model.sound", concat("transformer: ", what));
@@ -36,7 +36,7 @@ Stack::Stack(const TransformerConfig& config, Part part) : config_(config), part
     positions = nn::Embedding(name + ".positions", places, width, c.dtype, c.weights);
   if (c.sound && part == Part::encoder) {
     sound = SoundReader(name, *c.sound, c.width, c.dtype);
-    positions.weight.trained = false;  // sinusoids, though files have them
+    positions.weight.trained = false;  // sinusoids, although files contain them
   }
   if (e.positions == AddedPositions::sinusoidal) {
     sinusoids_ = nn::Embedding(name + ".sinusoids", places, width, c.dtype);
@@ -71,11 +71,11 @@ Stack::Stack(const TransformerConfig& config, Part part) : config_(config), part
   if (c.final_norm) final_norm = nn::Norm(name + ".final_norm", *c.final_norm, c.dtype);
 }
 
-// Shared by all blocks of one run.
+// Data shared by all blocks of one run.
 struct Stack::Shared {
   std::vector<Index> positions;             // of every token in its sequence
-  std::vector<Index> past;                  // tokens of each sequence that came before; empty: none
-  std::vector<const nn::RopeTable*> ropes;  // by layer; null: it does not rotate
+  std::vector<Index> past;                  // number of earlier tokens of each sequence; empty: none
+  std::vector<const nn::RopeTable*> ropes;  // by layer; null: no rotation
   Tensor bias;
   Tensor distances;  // after their norm
 
@@ -208,7 +208,7 @@ Tensor Stack::embed(Context& ctx, const nn::Embedding& embedding, const StackCal
   return x;
 }
 
-// [1, head, 1, key]: the same for all queries, as the model was trained.
+// [1, head, 1, key]: the same for all queries, as in training.
 Tensor Stack::key_bias(const Shared& shared) const {
   const auto rounded = [](double x) {  // to bf16, ties to even
     const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(x));

@@ -12,7 +12,7 @@
 
 namespace headlight::models {
 
-// The encoder's result, as input of the decoder's stack.
+// The output of the encoder, as input of the decoder's stack.
 struct Memory {
   ConstTensorView x = {};
   std::span<const Index> starts = {};
@@ -52,19 +52,19 @@ class Stack {
 
   [[nodiscard]] Tensor forward(Context& ctx, const nn::Embedding& embedding, const StackCall& call,
                                Saved* saved = nullptr) const;
-  // dx is used up. Adds to dmemory and to the gradients, the embedding's included.
+  // Overwrites dx. Adds to dmemory and to the gradients, including those of the embedding.
   void backward(Context& ctx, nn::Embedding& embedding, const StackCall& call, const Saved& saved, Tensor dx,
                 TensorView dmemory = {});
   void collect(Parameters& list);
   [[nodiscard]] StackCaches make_caches(const Context& ctx, Index items) const;
 
-  std::vector<nn::Block> blocks;  // one for all layers where they share it
+  std::vector<nn::Block> blocks;  // one for all layers if they share it
   [[nodiscard]] const nn::Block& block(std::size_t layer) const {
     return blocks[config_.one_layer ? 0 : layer];
   }
   [[nodiscard]] const TransformerConfig& config() const noexcept { return config_; }
   [[nodiscard]] std::size_t layers() const { return config_.layers(part_).size(); }
-  SoundReader sound;  // in place of tokens, if there is one
+  SoundReader sound;  // replaces the token embedding, if present
   nn::Embedding positions, types;
   nn::Linear widening;      // of embeddings narrower than the model
   nn::Embedding distances;  // DeBERTa
@@ -91,7 +91,7 @@ class Stack {
 
   TransformerConfig config_;
   Part part_ = Part::decoder;
-  nn::Embedding sinusoids_;  // fixed, and in no list of parameters
+  nn::Embedding sinusoids_;  // fixed, not a parameter
 };
 
 }  // namespace headlight::models

@@ -9,7 +9,7 @@
 namespace headlight::models {
 namespace {
 
-// The storage type for a type of the files, and the alignment needed to use it in place.
+// The storage type for a type in the files, and the alignment required to use it in place.
 struct Usable {
   StoredType type;
   std::size_t alignment;
@@ -24,13 +24,13 @@ std::optional<Usable> usable(std::string_view dtype) {
   if (dtype == "F16") return Usable{StoredType::f16, 2};
   if (dtype == "BF16") return Usable{StoredType::bf16, 2};
   if (dtype == "I8") return Usable{StoredType::int8, 1};
-  // Blocks have the names of the format in capitals, and need no alignment.
+  // Block types have the names of the format in capitals, and need no alignment.
   for (const StoredType type : stored_types())
     if (block_columns(type) > 1 && same_name(name_of(type), dtype)) return Usable{type, 1};
   return std::nullopt;
 }
 
-// A mapped file and the factors of one of its matrices, which are few and not always aligned.
+// A mapped file and the scales of one of its matrices, which are few and not always aligned.
 struct MappedWithScales {
   std::shared_ptr<const void> file;
   Tensor scales;

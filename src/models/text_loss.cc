@@ -15,7 +15,7 @@ namespace {
 constexpr Index kUnboundedContext = 2048;  // for models without a limit
 constexpr Index kBatchTokens = 4096;
 
-// The start, then the text; without an end token that the tokenizer adds.
+// The start token, then the text; without an end token that the tokenizer adds.
 std::vector<std::int32_t> with_start(const TransformerConfig& config, const Tokenizer& tokenizer,
                                      const std::string& text) {
   std::vector<TokenPiece> pieces = tokenizer.encode_pieces(text);
@@ -30,7 +30,7 @@ std::vector<std::int32_t> with_start(const TransformerConfig& config, const Toke
 // Thrown by the observer to stop a run.
 struct StopRun {};
 
-// Documents as bytes that the model has read, layer by layer.
+// Counts, layer by layer, the bytes of documents that the model has read.
 class LossProgress : public Observer {
  public:
   LossProgress(const std::function<bool(double)>& report, double all, Index layers)
@@ -51,10 +51,10 @@ class LossProgress : public Observer {
   }
   const std::function<bool(double)>& report_;
   double all_, layers_;
-  double done_ = 0, waiting_ = 0;  // waiting: of the next batch
+  double done_ = 0, waiting_ = 0;  // waiting for the next batch
 };
 
-// Windows of one document after another, run when there are enough of them.
+// Consecutive windows of one document, run when there are enough of them.
 class Windows {
  public:
   Windows(Context& ctx, const Transformer& model, Index context, LossProgress& progress)

@@ -22,12 +22,12 @@ struct TextLoss {
 
 struct TextLossOptions {
   Index context = 0;  // tokens that a prediction may depend on; 0: the context of the model
-  // How much is done, from 0 to 1, called in every layer of every batch; false stops.
+  // Called in every layer of every batch with the fraction done, from 0 to 1; false stops.
   std::function<bool(double)> on_progress = {};
 };
 
-// Each document starts where the model's own training texts started: after its begin token, or its end token when it
-// has no other. One that is longer than the context is read in windows that overlap by half: every token but the
+// Each document starts like the training texts of the model: after its begin token, or after its end token when it
+// has no other. A document longer than the context is read in windows that overlap by half: every token except the
 // first few is predicted from at least half a context. The end token is not evaluated. Throws Error{usage} for models
 // that do not predict the next token. Returns nothing if on_progress stopped it.
 [[nodiscard]] std::optional<TextLoss> text_loss(Context& ctx, const Transformer& model,

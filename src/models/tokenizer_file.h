@@ -19,12 +19,12 @@ struct FoundTokenizer {
   std::vector<TokenId> ends = {};
   std::string why_not = {};
 };
-// Of a folder: the first of tokenizer.json, tokenizer.model, spiece.model, the only *.model, vocab.json with
+// From a folder: the first of tokenizer.json, tokenizer.model, spiece.model, the only *.model, vocab.json with
 // merges.txt, vocab.txt. Throws Error{input} if that one is invalid.
 [[nodiscard]] FoundTokenizer find_tokenizer(const io::Folder& folder);
 [[nodiscard]] FoundTokenizer find_tokenizer(const io::Gguf& file);
 
-// A file: tokenizer.json (or any .json), a SentencePiece .model, a vocab.txt, a .gguf. Or a folder, as
+// From a file: tokenizer.json (or any .json), a SentencePiece .model, a vocab.txt, a .gguf; or from a folder, as
 // above. Throws Error: file when it cannot be read, input when it is refused or there is none.
 [[nodiscard]] Tokenizer load_tokenizer(const std::string& path);
 

@@ -1,5 +1,5 @@
-// The vocabulary in a GGUF file's metadata (tokenizer.ggml.*), made into a tokenizer that cuts as
-// llama.cpp does.
+// The vocabulary in a GGUF file's metadata (tokenizer.ggml.*), as a tokenizer that splits texts like
+// llama.cpp.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace headlight::models {
 
 struct GgufVocabulary {
   std::string model;            // "llama", "gpt2", "bert" or "t5"
-  std::string pre = "default";  // which split patterns, for gpt2
+  std::string pre = "default";  // name of the split pattern, for gpt2
   std::vector<std::string> tokens;
   std::vector<float> scores;  // for llama and t5: one per token
   std::vector<std::int32_t>
@@ -29,7 +29,7 @@ struct GgufVocabulary {
 // Nothing when the file has none. Throws Error{input} for values of another type.
 [[nodiscard]] std::optional<GgufVocabulary> read_gguf_vocabulary(const io::Gguf& file);
 
-// Throws Error{input} for lists of different lengths, ids outside of the vocabulary, bytes that are none,
+// Throws Error{input} for lists of different lengths, ids outside the vocabulary, invalid byte tokens,
 // and unknown split patterns.
 [[nodiscard]] Tokenizer tokenizer_from_gguf(const GgufVocabulary& from, const std::string& name);
 

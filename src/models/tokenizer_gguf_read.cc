@@ -59,7 +59,7 @@ std::optional<GgufVocabulary> read_gguf_vocabulary(const io::Gguf& file) {
   v.begin = token_id(file, "bos_token_id");
   v.end = token_id(file, "eos_token_id");
   v.unknown = token_id(file, "unknown_token_id");
-  v.separator = token_id(file, "seperator_token_id");  // as the format spells it
+  v.separator = token_id(file, "seperator_token_id");  // spelled as in the format
   if (!v.separator) v.separator = token_id(file, "separator_token_id");
   v.classifier = token_id(file, "cls_token_id");
   v.add_begin = file.boolean(key("add_bos_token"));

@@ -1,4 +1,4 @@
-// Which file of a folder is the tokenizer, and the older forms: vocab.txt, vocab.json with merges.txt.
+// Selects the tokenizer file of a folder; reads the older formats: vocab.txt, vocab.json with merges.txt.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -29,7 +29,7 @@ std::string read_all(const std::string& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Calls `use` with each line, without its end; an empty last line is none.
+// Calls `use` with each line, without its end; an empty last line does not count.
 template <class Use>
 void each_line(std::string_view text, const Use& use) {
   while (!text.empty()) {
@@ -94,7 +94,7 @@ std::vector<std::string> sentence_pieces(const io::Folder& folder) {
   return names;
 }
 
-// If no file says, a vocabulary without capital letters is lower-case.
+// Without a setting in the files, a vocabulary without capital letters is lower-case.
 bool looks_lowercase(const TokenTable& vocab) {
   for (TokenId id = 0; id < vocab.size(); ++id) {
     const std::string_view token = vocab.token(id);
@@ -176,7 +176,7 @@ Tokenizer load_gpt(const io::Folder& folder) {
   return make_named_tokenizer(std::move(parts), folder.path_of("vocab.json"));
 }
 
-// Which file of a folder is the tokenizer: the one list of them.
+// Which file of a folder is the tokenizer. The only list of them.
 struct TokenizerFile {
   std::string_view name, companion;
   Tokenizer (*load)(const io::Folder& folder, const std::string& name);
@@ -217,7 +217,7 @@ std::optional<Tokenizer> try_file(const TokenizerFile& file, const io::Folder& f
   return file.load(folder, name);
 }
 
-// eos_token of tokenizer_config.json: a text, or an object with one.
+// eos_token of tokenizer_config.json: a text, or an object with a text.
 std::vector<TokenId> ends_of(const io::Folder& folder, const Tokenizer& tokenizer) {
   const std::optional<Json> config = tokenizer_config(folder);
   const Json* end = config ? config->find("eos_token") : nullptr;
@@ -227,8 +227,8 @@ std::vector<TokenId> ends_of(const io::Folder& folder, const Tokenizer& tokenize
   return id ? std::vector{*id} : std::vector<TokenId>{};
 }
 
-// Files name the end of a text, of a turn and of a message; older ones name the first alone, and the others are known
-// by their text.
+// Files name the end tokens of a text, of a turn and of a message; older files name only the first, and the others are
+// recognised by their text.
 std::vector<TokenId> ends_of(const io::Gguf& file, const Tokenizer& tokenizer) {
   static constexpr std::string_view kKeys[] = {"eos_token_id", "eot_token_id", "eom_token_id"};
   static constexpr std::string_view kNames[] = {"<|eot_id|>",      "<|im_end|>", "<|end|>",

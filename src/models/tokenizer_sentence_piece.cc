@@ -1,4 +1,4 @@
-// SentencePiece's .model: a protocol buffer, read by hand. Fields that do not matter here are skipped;
+// Parser of SentencePiece's .model, a protocol buffer. Fields that are not used here are skipped;
 // every length is checked against the remaining bytes.
 #include <bit>
 #include <optional>

@@ -30,7 +30,7 @@ T one_of(const Json& json, std::string_view key, const std::array<std::pair<std:
 
 bool given(const Json* json) { return json != nullptr && !json->is(Json::Kind::null); }
 
-// Sequences are walked, not recursed into: their depth is the file's.
+// Sequences are flattened in a loop, without recursion, because the file determines their depth.
 template <class Step, class Read>
 std::vector<Step> flatten(const Json* section, std::string_view list_name, const Read& read) {
   std::vector<Step> steps;
@@ -93,7 +93,7 @@ SplitBehavior read_behavior(const Json& step) {
 std::string read_base64(const Json& step, std::string_view key) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   const std::string text = step.text_or(key, "");
-  const std::size_t end = text.find_last_not_of('=') + 1;  // 0 when there is nothing else
+  const std::size_t end = text.find_last_not_of('=') + 1;  // 0 without further fields
   std::string bytes;
   std::uint32_t bits = 0;
   int count = 0;

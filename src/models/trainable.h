@@ -66,13 +66,13 @@ struct Loss {
 struct LearnOptions {
   double scale = 1;  // gradients are those of sum·scale: pass 1 / (all targets of the step)
   double label_smoothing = 0;
-  std::uint64_t dropout_seed = 0;  // another one for every part of every step
+  std::uint64_t dropout_seed = 0;  // different for every part of every step
   Guide guide = {};                // gradients are also those of linked·guide.weight·scale
   // Keep only the inputs of layers and recompute the rest in the backward pass: less memory, more time, same bits.
   bool checkpoint_layers = false;
 };
 
-// The file names of a model, or of a part of it.
+// The files of a model, or of a part of it.
 struct SavedFiles {
   const char *config = "config.json", *weights = "model.safetensors";
 };
@@ -88,7 +88,7 @@ class Trainable {
   // Forward alone, without dropout.
   [[nodiscard]] virtual Loss evaluate(Context& ctx, const Batch& batch) const = 0;
   // Floating point operations of learn() on this batch: 6 per multiplied parameter and token, attention
-  // by the rule of the benchmarks (causal counts half). Padding does not exist and is not counted.
+  // by the rule of the benchmarks (causal counts half). There is no padding.
   [[nodiscard]] virtual double flops(const Batch& batch) const = 0;
   // The model's config.json, from which a loader can create it again.
   [[nodiscard]] virtual std::string config_json() const = 0;

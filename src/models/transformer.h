@@ -38,7 +38,7 @@ struct Decoding {
   void spread(Index copies);
   // Replaces item `to` by a copy of item `from`.
   void copy(Index from, Index to);
-  // Forgets the items from number `count` on.
+  // Removes all items from number `count` on.
   void keep(Index count);
 };
 
@@ -55,15 +55,15 @@ class Transformer : public Trainable {
   [[nodiscard]] std::string config_json() const override;
   [[nodiscard]] std::string file_name(const Parameter& parameter) const override;
   void initialize(std::uint64_t seed) override;
-  // The same under an observer or an intervention; its types are the batch's.
+  // The same with an observer or an intervention; token types are those of the batch.
   [[nodiscard]] Loss evaluate(Context& ctx, const Batch& batch, const RunOptions& options) const;
 
   // [token, vocabulary], for every token of `input`; encoder-decoders read `source` first.
   [[nodiscard]] Tensor logits(Context& ctx, const Tokens& input, const RunOptions& options = {}) const;
   [[nodiscard]] Tensor logits(Context& ctx, const Tokens& source, const Tokens& input,
                               const RunOptions& options = {}) const;
-  // What logits() reads: the hidden states behind the last block and its norm, [token, width]. With logits_of() the logits
-  // of a few rows cost no more than those rows. They have the same bits, unless a matrix is stored and meets fewer than nine.
+  // The input of logits_of(): the hidden states after the last block and its norm, [token, width]. The logits of a few rows
+  // cost no more than those rows. They have the same bits, unless a matrix is stored and there are fewer than nine rows.
   [[nodiscard]] Tensor hidden_states(Context& ctx, const Tokens& input, const RunOptions& options = {}) const;
   [[nodiscard]] Tensor hidden_states(Context& ctx, const Tokens& source, const Tokens& input,
                                      const RunOptions& options = {}) const;
@@ -77,13 +77,13 @@ class Transformer : public Trainable {
   [[nodiscard]] const nn::Embedding& embedding() const { return embedding_; }
   [[nodiscard]] const Head& head() const { return head_; }
 
-  // Token by token. Decoders start with nothing; encoder-decoders with sentences.
+  // Generation token by token. Decoders start empty; encoder-decoders with source sentences.
   [[nodiscard]] Decoding start(Context& ctx, Index items) const;
   [[nodiscard]] Decoding start(Context& ctx, const Tokens& source, const RunOptions& options = {}) const;
-  // The same in the memory of an earlier one, which is used again when that had as many sentences or more.
+  // The same, reusing the memory of an earlier state that had at least as many sentences.
   void start(Context& ctx, Decoding& decoding, const Tokens& source, const RunOptions& options = {}) const;
-  // Adds tokens to every item and returns the logits of what comes next: [item, vocabulary]. The first
-  // call takes any lengths, later ones as many tokens for each item.
+  // Adds tokens to every item and returns the logits of the next token: [item, vocabulary]. The first
+  // call accepts any lengths, later calls the same number of tokens for each item.
   [[nodiscard]] Tensor next(Context& ctx, Decoding& decoding, const Tokens& tokens,
                             const RunOptions& options = {}) const;
 

@@ -57,7 +57,7 @@ void complete(nn::NormConfig& norm, Index width) {
   if (norm.kind == nn::NormKind::rms) norm.bias = false;
 }
 
-// Before anything is computed from them: no product of two sizes overflows.
+// Checked before anything is computed from them, so that no product of two sizes overflows.
 void complete(nn::MultiHeadAttentionConfig& a, Index width) {
   need_positive("heads", a.heads);
   need_size("kv_heads", a.kv_heads);
@@ -126,7 +126,7 @@ void check_sizes(const TransformerConfig& c) {
     need_positive("encoder_layers", static_cast<Index>(c.encoder.size()));
   const AddedPositions positions = c.embedding.positions;
   if (positions != AddedPositions::none) need_positive("max_positions", c.max_positions);
-  // Sinusoids are computed, so no file bounds them.
+  // Sinusoids are computed, so no table in a file limits them.
   if (positions == AddedPositions::sinusoidal && c.max_positions > (Index{1} << 28) / c.width)
     refuse(concat("sinusoids for ", c.max_positions, " positions; that is implausibly many"));
   if (c.sound) {
@@ -138,7 +138,7 @@ void check_sizes(const TransformerConfig& c) {
   need_positive("relative_distance", c.relative->distance);
 }
 
-// A model's attention in all of its layers.
+// The attention of a model in all layers.
 void each_attention_of(nn::BlockConfig& block,
                        const std::function<void(nn::MultiHeadAttentionConfig&)>& change) {
   change(block.attention);

@@ -23,8 +23,8 @@ struct EmbeddingConfig {
   nn::SinusoidOrder sinusoids = nn::SinusoidOrder::halves;
   double scale = 1;       // of the embeddings of tokens
   Index token_types = 0;  // segments; 0: none
-  // Of the tables; 0: as wide as the model. If not, a layer widens the sum of all of them after its norm (`widened`
-  // sum), or what was looked up for tokens alone.
+  // Width of the tables; 0: that of the model. If it differs, a layer widens either the sum of all embeddings after its norm
+  // (`widened` sum), or only the embeddings of tokens.
   Index width = 0;
   enum class Widened : std::uint8_t { tokens, sum };
   Widened widened = Widened::tokens;
@@ -39,10 +39,10 @@ struct RelativePositions {
   bool operator==(const RelativePositions&) const = default;
 };
 
-// Whisper: the encoder reads frames of sound features, not tokens: sound_reader.h.
+// Whisper: the encoder reads frames of audio features, not tokens: sound_reader.h.
 struct SoundConfig {
   Index bands = 0;      // numbers of a frame
-  Index positions = 0;  // that the encoder has: one for two frames
+  Index positions = 0;  // of the encoder: one for two frames
   bool operator==(const SoundConfig&) const = default;
 };
 
@@ -60,7 +60,7 @@ struct HeadConfig {
   bool bias = false;
   bool fixed_bias = false;  // of Marian and BART: added to logits, not trained
   double scale = 1;         // of the input of the logits
-  bool narrowed = false;    // a layer makes the stream as narrow as the embedding's table before logits
+  bool narrowed = false;    // a layer projects the stream to the width of the embedding's table before logits
   double softcap = 0;
   bool operator==(const HeadConfig&) const = default;
 };
@@ -75,17 +75,17 @@ struct TransformerConfig {
   std::vector<nn::BlockConfig> encoder = {}, decoder = {};  // one entry for each layer
   std::optional<nn::NormConfig> final_norm = nn::NormConfig{};
   std::optional<RelativePositions> relative = std::nullopt;
-  // Falcon's ALiBi: scores get slope · position of the key before they are scaled; all of it is rounded to bf16.
+  // Falcon's ALiBi: scores get slope · position of the key before they are scaled; the sum is rounded to bf16.
   bool key_slopes = false;
   std::optional<nn::NormConfig> distance_norm = std::nullopt;  // DeBERTa: of the table of distances
-  std::optional<SoundConfig> sound = std::nullopt;             // the encoder's input in place of tokens
+  std::optional<SoundConfig> sound = std::nullopt;             // input of the encoder instead of tokens
   bool fixed_key_bias = false;  // files have no bias for keys: it is zero and not trained
-  bool one_layer = false;       // all layers of a stack have the parameters of its first one
+  bool one_layer = false;       // all layers of a stack share the parameters of the first one
   HeadConfig head = {};
 
   double dropout = 0;  // of embeddings
   double initial_range = 0.02;
-  std::int32_t bos = -1, pad = -1, decoder_start = -1;  // token numbers; -1: none
+  std::int32_t bos = -1, pad = -1, decoder_start = -1;  // token ids; -1: none
   std::vector<std::int32_t> ends = {};                  // any of them ends a text; the first is written
   bool pad_fixed = false;  // the embedding of `pad` is not trained; Marian starts sentences with it
 
@@ -96,7 +96,7 @@ struct TransformerConfig {
   std::string source = {};                 // the config.json it was read from, returned unchanged
 
   bool operator==(const TransformerConfig&) const = default;
-  // The layers that logits come from.
+  // The stack whose output gives the logits.
   [[nodiscard]] const std::vector<nn::BlockConfig>& main() const {
     return kind == ModelKind::encoder ? encoder : decoder;
   }
@@ -113,10 +113,10 @@ struct TransformerConfig {
   [[nodiscard]] std::int32_t end() const { return ends.empty() ? -1 : ends.front(); }
 };
 
-// One more token that ends a text, unless it is one already or is none (-1).
+// Adds an end token, unless it is already one or is -1.
 void add_end(TransformerConfig& config, std::int32_t token);
 
-// Changes all layers of both stacks, or all attention in them, cross-attention included.
+// Changes all layers of both stacks, or all their attention, including cross-attention.
 void each_layer(TransformerConfig& config, const std::function<void(nn::BlockConfig&)>& change);
 void each_attention(TransformerConfig& config,
                     const std::function<void(nn::MultiHeadAttentionConfig&)>& change);
@@ -125,7 +125,7 @@ void each_attention(TransformerConfig& config,
 enum class PositionKind : std::uint8_t { none, learned, sinusoidal, rope, alibi };
 void set_positions(TransformerConfig& config, PositionKind kind, const nn::RopeConfig& rope = {});
 
-// `layers` layers of one kind, that of a part: decoders see what came before, and have cross-attention when `cross`.
+// `layers` equal layers of a part: decoders are causal, and have cross-attention when `cross`.
 enum class Cross : std::uint8_t { no, yes };
 [[nodiscard]] std::vector<nn::BlockConfig> alike(nn::BlockConfig block, Index layers, Part part,
                                                  Cross cross = Cross::no);
@@ -133,7 +133,7 @@ enum class Cross : std::uint8_t { no, yes };
 // Fills in derived fields; throws Error{usage} that names an invalid field.
 [[nodiscard]] TransformerConfig completed(TransformerConfig config);
 
-// Why it cannot be trained here, in one sentence; empty: it can.
+// Why it cannot be trained, in one sentence; empty: it can be.
 [[nodiscard]] std::string why_not_trained(const TransformerConfig& config);
 
 // Number of parameters in matrices and tables: files must have as many before memory is allocated.

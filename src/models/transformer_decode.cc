@@ -47,7 +47,7 @@ void Transformer::start(Context& ctx, Decoding& d, const Tokens& source, const R
     for (auto* caches : {&d.caches.self, &d.caches.cross})
       for (KvCache& cache : *caches) cache.reset();
   } else {
-    d.caches = {};  // before the new ones take memory
+    d.caches = {};  // before the new ones are allocated
     d.caches = decoder_.make_caches(ctx, source.sequences());
     d.items = source.sequences();
   }
@@ -80,7 +80,7 @@ void Decoding::keep(Index count) {
 
 namespace {
 
-// The length from which on all tokens of a text are turned in another way; 0: none.
+// The length beyond which all tokens of a text are rotated differently; 0: none.
 Index turning_point(const TransformerConfig& c) {
   for (const nn::BlockConfig& block : c.decoder)
     if (block.attention.rope && block.attention.rope->scaling.kind == nn::RopeScaling::Kind::longrope)
@@ -88,8 +88,8 @@ Index turning_point(const TransformerConfig& c) {
   return 0;
 }
 
-// Adds new tokens to what was written. When a text passes the turning point its keys are of no use any more: `tokens`
-// become everything that was written, and the caches are emptied.
+// Adds new tokens to the state. When a text passes that length, its cached keys are no longer valid: `tokens`
+// becomes the whole text, and the caches are emptied.
 void remember(Decoding& d, Index turning_point, Tokens& tokens) {
   d.written.resize(static_cast<std::size_t>(d.items));
   bool turns = false;

@@ -1,4 +1,4 @@
-// How much work a batch is, and where parameters begin.
+// Operations of a batch, and initial values of parameters.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 namespace headlight::models {
 namespace {
 
-// Multiply-adds of a token: one forward, and one for each gradient, that of the input and that of the matrix.
+// Multiply-adds per token: one for the forward pass, and one for each gradient, of the input and of the matrix.
 double multiplied(const Parameter& matrix) {
   return matrix.empty() ? 0 : (matrix.trained ? 3 : 2) * static_cast<double>(matrix.shape().elements());
 }
@@ -17,7 +17,7 @@ double elements(const nn::Linear& linear) {
   return multiplied(linear.weight) + multiplied(linear.adapter.a) + multiplied(linear.adapter.b);
 }
 
-// Pairs of a query and a key, by the benchmarks' rule: causal counts exactly half.
+// Pairs of query and key, by the benchmarks' rule: causal counts exactly half.
 double pairs(Index queries, Index keys, const Visibility& visible) {
   const auto q = static_cast<double>(queries), k = static_cast<double>(keys);
   if (visible.left < keys) return q * std::min(k, static_cast<double>(visible.left + 1));
@@ -70,9 +70,9 @@ double Transformer::flops(const Batch& batch) const {
   return sum + 2 * counted * (multiplied(table) + elements(head_.transform));
 }
 
-// GPT's rule: normal numbers, smaller in the projections that write to the stream, so that its size does not grow with
-// depth. Encoder-decoders as in 2017: uniform by fan-in and fan-out, embeddings so that scaled they are
-// normal.
+// GPT's rule: normal numbers, smaller in the projections that write to the stream, so that the stream does not grow with
+// depth. Encoder-decoders as in 2017: uniform by fan-in and fan-out, and embeddings that are normal after
+// scaling.
 void Transformer::initialize(std::uint64_t seed) {
   const DefaultFloatMode float_mode;
   const Parameters list = parameters();
@@ -91,7 +91,7 @@ void Transformer::initialize(std::uint64_t seed) {
     Parameter& parameter = *list[p];
     Tensor& value = parameter.value;
     if (value.rank() == 1 || !parameter.trained) {
-      // Biases are 0; norms multiply with 1, which some store as 0.
+      // Biases are 0; norms multiply by 1, which some families store as 0.
       const bool norm = parameter.name.ends_with(".weight") && !config_.main().front().norm.weight_plus_one;
       for (Index i = 0; i < value.dim(value.rank() - 1); ++i) {
         if (value.rank() == 1) value.view().set(i, norm ? 1.0 : 0.0);

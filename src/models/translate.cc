@@ -14,7 +14,7 @@ namespace headlight::models {
 namespace {
 
 struct Source {
-  std::size_t number = 0;  // among the texts
+  std::size_t number = 0;  // index of its text
   std::vector<std::int32_t> ids;
 };
 
@@ -48,13 +48,13 @@ std::vector<Source> read_sources(const Writer::Facts& facts, const Tokenizer& to
   return sources;
 }
 
-// The next batch's end: sentences fill up the beams that are computed together.
+// The end of the next batch: as many sentences as beams can be computed together.
 std::size_t batch_end(std::size_t begin, std::size_t size, const TranslateOptions& options) {
   const Index sentences = std::max<Index>(1, options.batch_beams / options.beams);
   return std::min(size, begin + static_cast<std::size_t>(sentences));
 }
 
-// A translation as bytes: this, then its tokens.
+// A translation as bytes: this header, then its tokens.
 struct Found {
   double score;
   Index tokens;
@@ -108,7 +108,7 @@ std::vector<Translation> translate(Context& ctx, Writer& writer, const Tokenizer
   // Pages of caches and large tensors are taken from the system once, not for every batch and step.
   const TensorRecycler recycler;
   auto done = static_cast<Index>(texts.size() - sources.size());
-  std::size_t next = 0;  // of the sources whose translation comes back
+  std::size_t next = 0;  // indices of the sources whose translation is returned
   std::optional<WordCheck> words;
   if (options.words != nullptr) words.emplace(*options.words, tokenizer);
   SharedItems batches(ctx, [&](std::span<const std::byte> found) {

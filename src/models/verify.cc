@@ -42,7 +42,7 @@ class Verifier {
   }
   void found(std::string_view what) { verdict_.found.emplace_back(what); }
 
-  // `rows` are those that the model has for tokens; 0: there is no model. A model may have no tokenizer.
+  // `rows`: token rows of the model; 0: there is no model. A model may have no tokenizer.
   void tokenizer(const FoundTokenizer& files, Index rows) {
     if (!files.tokenizer) {
       if (rows == 0) throw Error(ErrorKind::input, "tokenizer.missing", files.why_not);
@@ -54,7 +54,7 @@ class Verifier {
     chat_template(&*files.tokenizer);
   }
 
-  // A template that cannot be read, or does not end on one message. That it refuses the message is its right.
+  // A template that cannot be parsed, or does not finish on one message. Rejecting that message is allowed.
   void chat_template(const Tokenizer* tokenizer) {
     using namespace text::jinja;
     const std::optional<ChatFile> file = find_chat_template(verdict_.path, tokenizer);
@@ -75,7 +75,7 @@ class Verifier {
     found("a chat template");
   }
 
-  // Returns the rows that the model has for tokens.
+  // Returns the number of token rows of the model.
   Index model(const ModelFiles& files) {
     stage_ = Stage::config;
     if (files.is_recurrent()) return recurrent(files);

@@ -1,4 +1,4 @@
-// Checks a file against all rules: finds everything that loading would reject, without reading parameters.
+// Checks a file against all rules and reports everything that loading would reject, without reading parameters.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct Verdict {
   std::string level;               // the kind of file that was checked: "GGUF model", "safetensors file", …
   std::vector<std::string> found;  // a summary: "llama: 6 layers, …", "32000 tokens"
   std::vector<std::string> notices;
-  std::optional<Error> refusal;  // nothing: the file is valid
+  std::optional<Error> refusal;  // empty: the file is valid
   const Rule* rule = nullptr;    // the violated rule, if any
 };
 

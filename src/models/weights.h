@@ -15,7 +15,7 @@
 
 namespace headlight::models {
 
-// A tensor as its file has it.
+// A tensor as stored in its file.
 struct StoredTensor {
   std::string_view name;
   std::string_view type;  // "F32", "F16", "BF16", "Q8_0", …: the names of .safetensors and io/gguf_blocks.h
@@ -26,21 +26,21 @@ struct StoredTensor {
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
-  // Names for messages: of the whole, and of the source of the expected sizes.
+  // Names for messages: of all files, and of the source of the expected sizes.
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] virtual std::string_view config_name() const = 0;
 
   // In the order of the files. Names live as long as this object.
   [[nodiscard]] virtual std::vector<StoredTensor> tensors() const = 0;
   [[nodiscard]] virtual std::optional<StoredTensor> find(std::string_view name) const = 0;
-  // As they are in the file: mapped, not copied, of any alignment; for as long as this object lives. The
-  // tensor must be there.
+  // The stored bytes: mapped, not copied, of any alignment; valid as long as this object. The
+  // tensor must exist.
   [[nodiscard]] virtual std::span<const std::byte> bytes(std::string_view name) const = 0;
   // The owner of those bytes, for users that outlive this object.
   [[nodiscard]] virtual std::shared_ptr<const void> owner(std::string_view name) const = 0;
   // Some of them, copied.
   virtual void read(std::string_view name, std::uint64_t offset, std::span<std::byte> to) const = 0;
-  // As floats, into memory of as many elements. Throws Error{input} for types that have none.
+  // As floats, into memory for as many elements. Throws Error{input} for types that cannot be converted.
   virtual void load(std::string_view name, TensorView to) const = 0;
 
   [[nodiscard]] double elements() const;  // of all tensors
@@ -80,7 +80,7 @@ class SafetensorsWeights : public WeightSource {
 
 class GgufWeights : public WeightSource {
  public:
-  explicit GgufWeights(const io::Gguf& file) : file_(file) {}  // which must live as long
+  explicit GgufWeights(const io::Gguf& file) : file_(file) {}  // must outlive this
   [[nodiscard]] const std::string& name() const override { return file_.name(); }
   [[nodiscard]] std::string_view config_name() const override { return "its metadata"; }
   [[nodiscard]] std::vector<StoredTensor> tensors() const override;

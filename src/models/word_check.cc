@@ -14,8 +14,8 @@ void WordCheck::add_source(std::span<const TokenId> ids) {
   sources_.push_back(std::move(words));
 }
 
-// What a token adds behind another one; a first token may lose its space. Part of a character adds nothing that could
-// be judged, so it ends the word.
+// The text that a token adds after another one; a first token may lose its space. A part of a character adds no text that
+// could be checked, so it ends the word.
 const std::string& WordCheck::text_of(TokenId token) {
   const auto id = static_cast<std::size_t>(token);
   if (texts_.size() <= id) texts_.resize(id + 1);

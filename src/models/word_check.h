@@ -1,4 +1,4 @@
-// Beam search that prefers words which exist: those of a list, and those of the source, such as names.
+// Beam search that prefers existing words: those of a list, and those of the source, such as names.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@
 
 namespace headlight::models {
 
-// A model that writes pieces of words can put together what no one writes ("vertues"). This counts such words while they
-// are written, as soon as their letters can no longer become a known one. One object serves one thread.
+// A model that generates pieces of words can combine them to words that do not exist ("vertues"). This counts such words
+// during generation, as soon as their letters cannot be continued to a known word. One object serves one thread.
 class WordCheck {
  public:
-  // What each unknown word costs a translation, in nats: more than any two translations of a sentence usually differ by.
+  // The penalty of each unknown word, in nats: more than the usual difference between two translations of a sentence.
   static constexpr double kPenalty = 10;
 
-  // The end of a translation. A word counts once.
+  // Counts the words at the end of a translation, each once.
   struct State {
     text::OpenWord open = {};
     bool counted = false;
@@ -27,7 +27,7 @@ class WordCheck {
 
   WordCheck(const text::KnownWords& words, const Tokenizer& tokenizer)
       : words_(words), tokenizer_(tokenizer) {}
-  // Sentences are numbered from 0 in the order they are added, again after forget_sources().
+  // Sentences are numbered from 0 in the order they are added; forget_sources() starts again at 0.
   void forget_sources() { sources_.clear(); }
   void add_source(std::span<const TokenId> ids);
 
@@ -45,8 +45,8 @@ class WordCheck {
   const text::KnownWords& words_;
   const Tokenizer& tokenizer_;
   std::vector<std::vector<std::string>> sources_;  // words of each sentence, sorted
-  std::vector<std::optional<std::string>> texts_;  // of each token that was read, by id
-  std::vector<std::string> ended_;                 // by the token that is read
+  std::vector<std::optional<std::string>> texts_;  // of each token read so far, by id
+  std::vector<std::string> ended_;                 // by the next token
 };
 
 }  // namespace headlight::models

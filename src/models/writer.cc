@@ -28,7 +28,7 @@ Writer::Facts TransformerWriter::facts() const {
   return {c.vocabulary, context_of(c), c.decoder_start, c.ends};
 }
 
-// Keys of the source are shared by all places of a sentence.
+// Keys of the source are shared by all slots of a sentence.
 void TransformerWriter::branch(Index from, Index to) {
   for (KvCache& cache : decoding_.caches.self) cache.share_prefix(from, to, cache.length(from));
   if (!decoding_.written.empty())

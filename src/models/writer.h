@@ -29,13 +29,13 @@ class Writer {
   virtual void spread(Index copies) = 0;
   // Replaces slot `to` by a copy of slot `from`.
   virtual void copy(Index from, Index to) = 0;
-  // The same where both write of one source.
+  // The same if both belong to one source.
   virtual void branch(Index from, Index to) { copy(from, to); }
-  // Forgets the places from number `count` on.
+  // Removes the slots from number `count` on.
   virtual void keep(Index count) = 0;
 };
 
-// Both keep a reference to the model. Memory of one start serves the next.
+// Both keep a reference to the model. The memory of one start() is reused by the next.
 class TransformerWriter : public Writer {
  public:
   explicit TransformerWriter(const Transformer& model, const RunOptions& options = {})
@@ -76,9 +76,9 @@ class RecurrentWriter : public Writer {
 
   const RecurrentModel& model_;
   RecurrentMemory read_;        // of the sources, in their order
-  std::vector<Index> sources_;  // which source a place writes of
-  RecurrentMemory memory_;      // of the places
-  bool moved_ = false;          // places have other sources than memory_ has
+  std::vector<Index> sources_;  // index of the source of each slot
+  RecurrentMemory memory_;      // of the slots
+  bool moved_ = false;          // the sources of the slots differ from memory_
 };
 
 }  // namespace headlight::models

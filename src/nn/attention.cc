@@ -95,7 +95,7 @@ MultiHeadAttention::Heads MultiHeadAttention::heads(TensorView projected, Tensor
   const TensorView& kv = c.cross ? memory_projected : projected;
   const Index first = c.cross ? 0 : c.heads * dim;
   Heads result{part(projected, 0, c.heads, dim), {}, {}};
-  if (kv.empty()) return result;  // they are in a cache
+  if (kv.empty()) return result;  // the keys are in a cache
   result.k = part(kv, first, c.kv_heads, dim);
   result.v = c.latent
                  ? split_heads(columns_of(kv, first + c.kv_heads * dim, c.heads * c.value_dim()), c.heads)

@@ -7,7 +7,7 @@
 namespace headlight::nn {
 namespace {
 
-// Keys and values of all items end to end, for an observer: caches keep them in pages.
+// Keys and values of all items end to end, for an observer, because caches store them in pages.
 struct Unpaged {
   Tensor k, v;
   std::vector<Index> starts = {0};

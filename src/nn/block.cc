@@ -19,7 +19,7 @@ void join(Context& ctx, const Dropout& dropout, const ConstTensorView& stream, T
   return norm.forward_sum(ctx, stream, branch, branch, saved);
 }
 
-// Observers see what a layer's norm read, too.
+// Observers also get the input of the norm.
 AttentionCall with_stream(const AttentionCall& call, const ConstTensorView& stream) {
   AttentionCall seen = call;
   seen.stream = stream;
@@ -113,7 +113,7 @@ Tensor Block::forward_before(Context& ctx, ConstTensorView x, const BlockCall& c
     if (config_.residual_scale != 1) scale(ctx, config_.residual_scale, branch);
   };
   const auto kept = [&] { return config_.residual ? stream : ConstTensorView(); };
-  // Adds it, and reads the sum for the next step.
+  // Adds it and returns the sum, which the next sublayer reads.
   const auto advance = [&](StepPlace place, StepSaved& step, const Norm& norm, StepSaved& next) {
     const Dropout dropout = step_dropout(config_, call, place);
     if (norm.empty()) join(ctx, dropout, kept(), branch);

@@ -13,7 +13,7 @@ struct Block::Backward {
   Tensor d;
   TensorView dmemory, dbias;
 
-  // The gradient of a step's own output: that of the stream, scaled as the output was and without what dropout took.
+  // The gradient of a sublayer's output: that of the stream, scaled like the output and without the dropped elements.
   [[nodiscard]] ConstTensorView branch(StepPlace place, Tensor& memory) {
     const Dropout dropout = step_dropout(block.config_, call, place);
     const double factor = block.config_.residual_scale;

@@ -1,4 +1,4 @@
-// Products whose left side is shared: rows of x are packed some hundred at a time, and each task multiplies all of
+// Products whose left side is shared: about a hundred rows of x are packed at a time, and each task multiplies all of
 // them with its columns of a matrix. Four sets of kernels define how both sides are packed and multiplied.
 #include <vector>
 
@@ -23,7 +23,7 @@ struct Left {
     return x.as<float>() + (rows.begin + r) * (form == MatrixForm::plain ? x.stride(0) : 1);
   }
 };
-// Rows of x and columns of a matrix over `deep` steps from step k on, and where their product goes.
+// Rows of x and columns of a matrix over `deep` steps from step k on, and the address of their product.
 struct Meeting {
   Index row, k, column;
   int rows, columns, deep;
@@ -269,7 +269,7 @@ struct Parts {
   [[nodiscard]] Index strip_bytes(const Left& left) const {
     return Kernels::steps_of(left.depth) * parts * Kernels::kTileBytes;
   }
-  // Numbers of int8 are exact in one part; their sums are scaled at the end.
+  // int8 numbers are exact in one bf16; their sums are scaled at the end.
   [[nodiscard]] static bool scaled_last(const Factor& f) {
     return f.w.type == StoredType::int8 && f.layout == WeightLayout::out_in;
   }

@@ -1,5 +1,5 @@
-// DeBERTa's scores: beside query·key, the query times a key of the distance, and the key times a query of it. The
-// embeddings of distances are shared by all layers; each layer projects them to queries and keys, as it does tokens.
+// DeBERTa's scores: in addition to query·key, the query times a key of the distance, and the key times a query of it. The
+// embeddings of distances are shared by all layers; each layer projects them to queries and keys, like tokens.
 #include "nn/attention.h"
 #include "nn/drive.h"
 #include "nn/matmul.h"

@@ -95,7 +95,7 @@ class BlockSums {
       concat(name, ": ", what, " is ", name_of(found.dtype()), " ", found.shape().text(), "; need ", need));
 }
 
-// A matrix of this dtype and so many columns with a contiguous last axis; `rows` < 0: any number.
+// A matrix of this dtype and number of columns with a contiguous last axis; `rows` < 0: any number.
 inline void check_matrix(const std::string& name, const char* what, const ConstTensorView& x, DType dtype,
                          Index columns, Index rows = -1) {
   const bool good = x.rank() == 2 && x.dtype() == dtype && x.dim(1) == columns &&

@@ -34,7 +34,7 @@ void gather(Context& ctx, const Tensor& table, std::span<const std::int32_t> ids
   });
 }
 
-// The same from a stored table, a row at a time.
+// The same from a stored table, row by row.
 void gather_stored(Context& ctx, const StoredMatrix& table, std::span<const std::int32_t> ids,
                    const TensorView& y, float factor, bool add) {
   if (!table.given()) throw Error(ErrorKind::usage, "nn.stored", "embedding: the table was not loaded");
@@ -80,7 +80,7 @@ void Embedding::forward_add(Context& ctx, std::span<const std::int32_t> ids, Ten
   });
 }
 
-// Rows of one number are added by one worker, in the order of the tokens: bits depend on no thread.
+// Rows of one id are added by one worker, in the order of the tokens, so bits do not depend on threads.
 void Embedding::backward(Context& ctx, std::span<const std::int32_t> ids, ConstTensorView dy, double factor,
                          std::int32_t fixed) {
   const CallScope scope(ctx);
@@ -91,7 +91,7 @@ void Embedding::backward(Context& ctx, std::span<const std::int32_t> ids, ConstT
   for (Index i = 0; i < tokens; ++i) order[static_cast<std::size_t>(i)] = i;
   const auto id_of = [&](Index token) { return ids[static_cast<std::size_t>(token)]; };
   std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return id_of(a) < id_of(b); });
-  std::vector<Index> groups;  // where in `order` a new number begins
+  std::vector<Index> groups;  // where in `order` the next id begins
   for (Index i = 0; i < tokens; ++i) {
     if (i == 0 ||
         id_of(order[static_cast<std::size_t>(i)]) != id_of(order[static_cast<std::size_t>(i - 1)])) {

@@ -53,7 +53,7 @@ std::vector<double> scores_of(const ConstTensorView& logits, Index token, Score 
   return values;
 }
 
-// Takes experts of all but the best groups out of the choice.
+// Excludes the experts of all groups but the best ones.
 void keep_groups(const ExpertsConfig& c, std::vector<double>& choice) {
   const auto each = static_cast<std::size_t>(c.count / c.groups);
   std::vector<double> groups;
@@ -85,12 +85,12 @@ double dot_row(const ConstTensorView& a, Index row_a, const ConstTensorView& b, 
   return sum;
 }
 
-// Neighbours on different processes, as a router's favourites may be neighbours.
+// Neighbouring experts are on different processes, because a router often chooses neighbours.
 int owner_of(std::size_t expert, const Team& team) {
   return static_cast<int>(expert % static_cast<std::size_t>(team.size()));
 }
 
-// Every process has the answers of its own experts; all need all of them.
+// Exchanges the outputs: each process has those of its own experts, and needs all of them.
 template <class Visits>
 void share_answers(Team& team, Visits& visits) {
   const auto ranks = static_cast<std::size_t>(team.size());
@@ -103,8 +103,7 @@ void share_answers(Team& team, Visits& visits) {
     auto& visit = visits[e];
     if (visit.places.empty()) continue;
     const auto owner = static_cast<std::size_t>(owner_of(e, team));
-    answers[owner].resize(answers[owner].size() +
-                          bytes_of(visit.x));  // an answer has the size of what was read
+    answers[owner].resize(answers[owner].size() + bytes_of(visit.x));  // as large as its input
     if (visit.y.empty()) continue;
     const auto* first = visit.y.template as<std::byte>();
     mine.insert(mine.end(), first, first + bytes_of(visit.y));
@@ -136,7 +135,7 @@ Experts::Experts(const std::string& name, const ExpertsConfig& config, const Fee
                   dtype);
   if (config.correction) {
     correction = {name + ".router.correction", Tensor({config.count}, dtype), {}, false};
-    correction.trained = false;  // the choice has no gradient
+    correction.trained = false;  // the choice of experts has no gradient
   }
   experts.reserve(static_cast<std::size_t>(config.count));
   for (Index e = 0; e < config.count; ++e) experts.emplace_back(concat(name, ".experts.", e), one, dtype);
@@ -218,7 +217,7 @@ Tensor Experts::forward(Context& ctx, ConstTensorView x, Saved& s) const {
   return y;
 }
 
-// From the weights to the router's logits. Which experts were chosen has no gradient.
+// From the weights to the router's logits. The choice of experts has no gradient.
 Tensor Experts::logits_backward(const Saved& s, const std::vector<double>& dweights) const {
   const Index tokens = s.logits.dim(0);
   const auto used = static_cast<std::size_t>(config_.used);
@@ -230,7 +229,7 @@ Tensor Experts::logits_backward(const Saved& s, const std::vector<double>& dweig
       sum += s.scores[i];
       common += dweights[i] * s.weights[i];
     }
-    // dscore of the chosen; those of all others are 0.
+    // dscore of the chosen experts; those of all others are 0.
     std::vector<double> dscores(used);
     for (std::size_t i = 0; i < used; ++i) {
       const double d = dweights[first + i];

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kGateSlope = 1.702;  // sigmoid(1.702·x)·x is close to GELU
 
-// Interleaved columns of gate and up to two halves, or the reverse.
+// Converts interleaved columns of gate and up to two halves, or back.
 enum class Deal : std::uint8_t { apart, together };
 void deal(Context& ctx, Tensor& wide, Deal way) {
   const Index n = wide.dim(1) / 2;
@@ -77,7 +77,7 @@ void limited_gate_backward(Context& ctx, double cap, const ConstTensorView& wide
 
 }  // namespace
 
-// `wide` becomes gates and ups in two halves, if it was not.
+// Converts `wide` to two halves, gates and ups, if they are interleaved.
 void FeedForward::open_gate(Context& ctx, Tensor& wide, TensorView active) const {
   if (config_.gate_pairs) deal(ctx, wide, Deal::apart);
   if (config_.gate_limit > 0) limited_gate(ctx, config_.gate_limit, wide, active);

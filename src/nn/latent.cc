@@ -1,4 +1,4 @@
-// Latent attention: queries, keys and values by way of a few numbers per token.
+// Latent attention: queries, keys and values through a low-rank projection.
 //
 //   queries  query(norm(query_down(x))), or query(x)
 //   down(x)  = [c | r]: c makes keys and values, r is the end of every head's key and the part that is rotated

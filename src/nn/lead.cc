@@ -18,7 +18,7 @@ enum class Ask : std::uint64_t { finish, open, multiply, wait };
 
 constexpr std::chrono::seconds kLongestSilence{60};  // far below the timeout of a group
 
-// A request: Ask, and then the name of a model; or Call, its Columns, their biases and x.
+// A request: Ask, then the name of a model; or Call, its Columns, their biases and x.
 struct Call {
   Ask ask = Ask::multiply;
   Index rows = 0, depth = 0, factors = 0;
@@ -37,7 +37,7 @@ void append(Bytes& to, const T* from, Index count) {
   to.insert(to.end(), first, first + static_cast<std::size_t>(count) * sizeof(T));
 }
 
-// Takes values off the front of a request.
+// Reads values from the front of a request.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -61,7 +61,7 @@ class Reader {
   std::span<const std::byte> bytes_;
 };
 
-// What a helper computed, to process 0 alone. Helpers pass their own and no `answers`.
+// Sends the result of a helper to process 0 only. Helpers pass their own and no `answers`.
 void give_answers(Team& team, std::span<const std::byte> mine, std::vector<std::vector<float>>* answers) {
   const auto ranks = static_cast<std::size_t>(team.size());
   std::vector<std::span<const std::byte>> parts(ranks);
@@ -124,13 +124,13 @@ LeadExecutor::~LeadExecutor() {
   if (awake_.joinable()) awake_.join();
 }
 
-// Nobody may ask for hours. The others take a long silence for a lost process.
+// A request for hours of work is refused: the others take a long silence for a lost process.
 void LeadExecutor::keep_awake() {
   std::unique_lock guard(mutex_);
   try {
     while (!finished_.wait_for(guard, kLongestSilence, [&] { return done_; }))
       (void)team_.all_gather(bytes_of(Ask::wait));
-  } catch (const Error&) {  // the next product says so
+  } catch (const Error&) {  // reported by the next product
   }
 }
 

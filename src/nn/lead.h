@@ -1,5 +1,5 @@
-// One process that runs models, and others that multiply some columns of their stored matrices for it. For programs in which
-// only one process knows what comes next, such as the viewer; elsewhere all processes of a team run the model (team_product.h).
+// One process runs models, and others multiply some columns of their stored matrices for it. For programs in which
+// only one process knows the next request, such as the viewer; otherwise all processes of a team run the model (team_product.h).
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +22,7 @@ namespace headlight::nn {
 // Matrices of a model, in an order that all processes share.
 using Matrices = std::vector<const StoredMatrix*>;
 
-// Of process 0. Models run with a Context that has this executor; results have the bits of one process.
+// Used by process 0. Models run with a Context that has this executor; results have the bits of one process.
 class LeadExecutor final : public Executor {
  public:
   LeadExecutor(Team& team, int threads);
@@ -32,11 +32,11 @@ class LeadExecutor final : public Executor {
   [[nodiscard]] int threads() const noexcept override { return pool_->threads(); }
   void run(int workers, Work work) override { pool_->run(workers, work); }
 
-  // The others open the model `name`; from now on they multiply its matrices. Others are multiplied here.
+  // The other processes open the model `name`, and then multiply its matrices. Other matrices are multiplied here.
   void open(const std::string& name, const Matrices& matrices);
-  // Lets the others go. Without it, they wait for the rest of their timeout.
+  // Releases the other processes. Without it, they wait until their timeout.
   void finish();
-  // What multiply_stored() does with this executor.
+  // Called by multiply_stored() with this executor.
   void multiply(const ConstTensorView& x, std::span<const Factor> factors, Activations activations,
                 const MultiplyHere& multiply);
 
@@ -50,11 +50,11 @@ class LeadExecutor final : public Executor {
   bool done_ = false;
   std::thread awake_;
   std::map<const std::byte*, std::uint64_t> places_;
-  std::uint64_t matrices_ = 0;  // of all models; two may be one piece of memory
+  std::uint64_t matrices_ = 0;  // of all models; two may share memory
 };
 
-// Of the other processes: multiplies what process 0 asks for, until it lets them go. open(name): the matrices of that model,
-// which stay where they are.
+// Used by the other processes: multiplies what process 0 requests until it releases them. open(name): the matrices of that
+// model, which must not move.
 void help_leader(Team& team, int threads, const std::function<Matrices(const std::string& name)>& open);
 
 }  // namespace headlight::nn

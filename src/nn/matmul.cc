@@ -13,17 +13,17 @@
 namespace headlight::nn {
 namespace {
 
-// Rows and columns of c that a task takes. No choice here changes a bit of the result.
+// Rows and columns of c per task. No choice here changes a bit of the result.
 constexpr Index kBlockRows = 192;  // packed left rows of one task, in the second cache
 constexpr Index kBlockColumns = 1024;
 
-// As many tasks for every thread.
+// Tasks per thread.
 struct Tasks {
   Cuts rows, columns;
   Tasks(Index all_rows, Index all_columns, Index strip, Index panel, int threads)
       : rows(all_rows, strip, round_up((all_rows + kBlockRows - 1) / kBlockRows, threads)),
         columns(all_columns, panel, (all_columns + kBlockColumns - 1) / kBlockColumns) {
-    // Few rows: the columns make up for them.
+    // Few rows: more columns compensate.
     if (rows.parts < threads)
       columns = {all_columns, panel, round_up((all_columns + kBlockColumns - 1) / kBlockColumns, threads)};
   }
@@ -89,7 +89,7 @@ class Dense {
   }
 
  private:
-  // Where the packed right side has step `k` of the depth, panels of column `column` on.
+  // The address in the packed right side of step `k` of the depth, for panels from column `column` on.
   [[nodiscard]] Index panels(Index k, Index column) const {
     return k * padded_ + column * std::min(kDepth, depth_ - k);
   }
@@ -102,7 +102,7 @@ class Dense {
   Tasks tasks_;
 };
 
-// How many bf16 represent a number; 0: none, it is multiplied in f32.
+// The number of bf16 parts of an operand; 0: f32.
 int parts_of(const Context& ctx) {
   if (ctx.products() == Products::rounded)
     return kernels::matrix_kernels_for(ctx.target()) != nullptr ? 2 : 0;
@@ -118,7 +118,7 @@ void multiply_rounded(Context& ctx, int parts, const Product& p) {
   multiply_in_parts(ctx, parts, {p.a, p.a_form, {&factor, 1}});
 }
 
-// A product over no depth is zero; c still gets what is added to it.
+// A product of depth zero is zero; bias and c are still added.
 template <class T>
 void multiply_nothing(const Product& p) {
   if (p.accumulate) return;

@@ -32,7 +32,7 @@ struct RowsAt {
   Index stride = 0;
 };
 
-// Where token `first` of a view begins, and how far apart its rows are.
+// The address of token `first` of a view, and the stride of its rows.
 template <class T, class View>
 [[nodiscard]] auto rows_at(const View& view, Index first) {
   const Grid grid(view);

@@ -5,7 +5,7 @@
 //   matmul.cc          f32 and f64: the right side is shared, tasks take rows and columns of c
 //   column_product.cc  stored matrices, rounded products: the left side is shared, tasks take columns of matrices
 //
-// No cut changes a bit: an element of c is one chain of additions over the depth, in blocks of fixed length.
+// No division into tasks changes a bit: an element of c is one chain of additions over the depth, in blocks of fixed length.
 #pragma once
 
 #include <algorithm>

@@ -71,7 +71,7 @@ Index RelativeBias::bucket(Index query_position, Index key) const {
   const Index exact = buckets / 2;
   if (distance < exact) return first + distance;
   const DefaultFloatMode float_mode;
-  // In f32, as the models that were trained this way computed it: f64 would round some edges of buckets differently.
+  // In f32, like the training of these models: f64 would round some bucket boundaries differently.
   const float far =
       std::log(static_cast<float>(distance) / static_cast<float>(exact)) /
       static_cast<float>(std::log(static_cast<double>(config_.max_distance) / static_cast<double>(exact)));

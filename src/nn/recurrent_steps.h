@@ -41,7 +41,7 @@ struct RecurrentLayer::Steps {
   [[nodiscard]] Index sequence(Index row) const { return order[static_cast<std::size_t>(row)]; }
 };
 
-// A call with the starts of whole sequences where it has none.
+// The call with the starts of whole sequences filled in if it has none.
 struct CompleteRecurrentCall {
   StartsOr starts, memory_starts;
   RecurrentCall call;

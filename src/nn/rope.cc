@@ -1,4 +1,4 @@
-// Rotary positions and the ways to stretch them. Formulas: linear and dynamic (NTK) interpolation, YaRN
+// Rotary positions and their extensions to longer contexts: linear and dynamic (NTK) interpolation, YaRN
 // (Peng et al., 2023), and the piecewise rule of Llama 3.1.
 #include <cmath>
 #include <numbers>
@@ -17,7 +17,7 @@ double pair_of_turns(double turns, double dims, const RopeConfig& config) {
   return dims * std::log(context / (turns * kTurn)) / (2 * std::log(config.theta));
 }
 
-// Pairs that turn fast keep their angle, slow ones are stretched, those between are interpolated.
+// Pairs that rotate fast keep their angle, slow ones are stretched, those between are interpolated.
 void stretch_yarn(const RopeConfig& config, Index dims, std::vector<double>& frequencies) {
   const RopeScaling& s = config.scaling;
   double low = pair_of_turns(s.beta_fast, static_cast<double>(dims), config);
@@ -119,7 +119,7 @@ RopeTable::Turns RopeTable::turns_of(const RopeConfig& config, Index dims, Index
 
 namespace {
 
-// For each token, whether its sequence is longer than `original`. A sequence's last position counts earlier tokens, too.
+// For each token, whether its sequence is longer than `original`, including earlier tokens.
 std::vector<bool> beyond(std::span<const Index> positions, std::span<const Index> starts, Index original) {
   std::vector<bool> result(positions.size(), false);
   const Index whole[] = {0, static_cast<Index>(positions.size())};

@@ -23,7 +23,7 @@ namespace {
 
 using kernels::kStoredDepth;
 
-constexpr Index kSerialBytes = Index{1} << 15;  // less is not worth waking a thread for
+constexpr Index kSerialBytes = Index{1} << 15;  // with less work, waking a thread is slower
 
 void check(const ConstTensorView& x, const StoredFactor& f) {
   const auto refuse = [&](std::string_view what) {
@@ -59,7 +59,7 @@ kernels::ArrangedFor order_of(const Context& ctx, const Factor& f) {
   return kernels::is_block_type(f.w.type) ? kernels::ArrangedFor::bytes : kernels::ArrangedFor::rounding;
 }
 
-// x in the orders that multiply_few() reads.
+// x in the element orders of multiply_few().
 class Arranged {
  public:
   Arranged(Context& ctx, const ConstTensorView& x, std::span<const Factor> factors)
@@ -97,7 +97,7 @@ kernels::FewRows few_rows(const ConstTensorView& x, const Factor& f) {
           nullptr,       false};
 }
 
-// Threads that are worth waking for these matrices.
+// The number of threads that these matrices are large enough for.
 int workers_for(const Context& ctx, Index depth, std::span<const Factor> factors) {
   Index bytes = 0;
   for (const Factor& f : factors)
@@ -110,7 +110,7 @@ void multiply_few(Context& ctx, const ConstTensorView& x, std::span<const Factor
   const int workers = workers_for(ctx, x.dim(1), factors);
   std::vector<FactorColumns> tasks;
   for (const Factor& f : factors) {
-    // Some tasks for every thread, because threads of a busy machine are not equally fast.
+    // Several tasks per thread, because threads of a busy machine are not equally fast.
     const Cuts cuts(f.columns(), kUnit, workers == 1 ? 1 : Index{4} * workers);
     for (Index n = 0; n < cuts.parts; ++n) tasks.push_back({&f, cuts.part(n)});
   }

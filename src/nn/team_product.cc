@@ -8,10 +8,10 @@
 namespace headlight::nn {
 namespace {
 
-constexpr Index kLeastBytes = Index{1} << 15;  // less is computed sooner than sent
-constexpr Index kUnit = 16;                    // columns that stay together
+constexpr Index kLeastBytes = Index{1} << 15;  // below this, computing is faster than sending
+constexpr Index kUnit = 16;                    // columns that are not split
 
-// Every row of the columns of one rank: all factors side by side.
+// For every row, the columns of one rank in all factors, end to end.
 template <class Copy>
 void each_run(std::span<const Factor> shared, Index rows, int rank, int size, const Copy& copy) {
   for (Index r = 0; r < rows; ++r)

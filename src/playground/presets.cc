@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "core/concat.h"
-#include "core/escape.h"
+#include "core/nearest.h"
 #include "headlight/error.h"
 #include "playground/toy_run.h"
 
@@ -21,16 +21,15 @@ const std::vector<Preset>& presets() {
        .title = "One layer cannot do induction, two can",
        .claim =
            "To continue a repeated piece, a head has to find what came after this letter last time. That "
-           "takes two "
-           "heads in a row: one marks each letter with the letter before it, the next looks for the mark.",
+           "takes two heads in a row: one marks each letter with the letter before it, the next looks for "
+           "the mark.",
        .arms =
            {{"two layers", {.task = ToyKind::induction, .layers = 2, .steps = 800}, {0.9, 1}, {99, 97, 100}},
             {"one layer", {.task = ToyKind::induction, .layers = 1, .steps = 800}, {0, 0.6}, {43, 32, 49}}}},
       {.name = "order",
        .title = "Without positions it can sort, and cannot reverse",
        .claim = "Attention is a set operation. Sorting different digits needs no positions: the next digit "
-                "follows from "
-                "the set and from what is written. Reversing a list does need them.",
+                "follows from the set and the digits already written. Reversing a list does need them.",
        .arms = {{"reverse", {.task = ToyKind::reverse, .layers = 1, .steps = 800}, {0.7, 1}, {86, 76, 90}},
                 {"reverse, no positions",
                  {.task = ToyKind::reverse, .layers = 1, .positions = false, .steps = 800},
@@ -42,8 +41,9 @@ const std::vector<Preset>& presets() {
                  {100, 100, 100}}}},
       {.name = "scale",
        .title = "With √d it learns in time, without it often does not",
-       .claim = "Scores of wide heads are large from the start; undivided, the weights start on a few "
-                "keys at random and have to leave them first. Some seeds do so within the same steps.",
+       .claim =
+           "Wide heads start with large scores. Without the division, the weights start on a few random "
+           "keys, and training first has to spread them. For some seeds it does so within the same steps.",
        .arms =
            {{"divided by √d",
              {.task = ToyKind::recall, .layers = 1, .heads = 1, .width = 64, .steps = 600},
@@ -52,7 +52,7 @@ const std::vector<Preset>& presets() {
             {"not divided",
              {.task = ToyKind::recall, .layers = 1, .heads = 1, .width = 64, .scale = false, .steps = 600},
              {0, 1},
-             {49, 27, 68}}},
+             {48, 27, 68}}},
        .first_leads = true},
       {.name = "agreement",
        .title = "A verb finds its subject by its place",
@@ -69,8 +69,8 @@ const std::vector<Preset>& presets() {
       {.name = "mask",
        .title = "Without the mask it reads the answer",
        .claim =
-           "A model that sees the next token while it learns copies it. Its loss falls, and it still writes "
-           "wrong lists when there is no answer to look at.",
+           "A model that sees the next token in training copies it. Its loss falls, but when it writes there "
+           "is no next token to copy, and its lists are often wrong.",
        .arms = {{"masked", {.task = ToyKind::copy, .layers = 2, .steps = 300}, {0.75, 1}, {86, 82, 89}},
                 {"not masked",
                  {.task = ToyKind::copy, .layers = 2, .mask = false, .steps = 300},
@@ -90,10 +90,10 @@ const std::vector<Preset>& presets() {
                  {100, 100, 100}}}},
       {.name = "residual",
        .title = "Four layers need residual connections, two do not",
-       .claim = "Without them a part of a block replaces a word's vector instead of adding to it. Two layers "
-                "learn "
-                "to reverse all the same. In four layers too little of the input, and of the gradient, comes "
-                "through: they learn much later.",
+       .claim =
+           "Without them, a part of a block replaces a word's vector instead of adding to it. Two layers "
+           "still learn to reverse. Four layers pass on too little of the input and of the gradient, and "
+           "learn much later.",
        .arms =
            {{"four layers", {.task = ToyKind::reverse, .layers = 4, .steps = 500}, {0.75, 1}, {94, 89, 99}},
             {"four layers, without",
@@ -109,13 +109,12 @@ const std::vector<Preset>& presets() {
 }
 
 const Preset& find_preset(std::string_view name) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (const Preset& preset : presets()) {
     if (preset.name == name) return preset;
-    names += concat(names.empty() ? "" : ", ", preset.name);
+    names.push_back(preset.name);
   }
-  throw Error(ErrorKind::usage, "playground.preset",
-              concat("no preset \"", escaped(name, 40), "\"; there are: ", names));
+  throw Error(ErrorKind::usage, "playground.preset", unknown_name_text("preset", name, names));
 }
 
 std::string measured_text(const Preset& preset) {

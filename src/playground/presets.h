@@ -30,20 +30,20 @@ struct PresetArm {
 struct Preset {
   std::string_view name, title, claim;
   std::vector<PresetArm> arms;
-  // The first arm must not be worse than the second one, whatever their bounds are.
+  // The first arm must not be worse than the second one, whatever their bounds.
   bool first_leads = false;
 };
 
 [[nodiscard]] const std::vector<Preset>& presets();
-// "Measured with five seeds: two layers 99 % right (98 to 100 %), one layer 40 % (34 to 48 %)." Without a range if there is
-// none.
+// "Measured with five seeds: two layers 99 % right (98 to 100 %), one layer 40 % (34 to 48 %)." Without a range if all are
+// equal.
 [[nodiscard]] std::string measured_text(const Preset& preset);
 // Throws Error{usage} that lists the names.
 [[nodiscard]] const Preset& find_preset(std::string_view name);
 
 struct ArmResult {
   double accuracy = 0;
-  std::optional<std::int64_t> learnt = std::nullopt;  // the first step with 90 %, looked at every 25 steps
+  std::optional<std::int64_t> learnt = std::nullopt;  // the first step with 90 %, measured every 25 steps
   double seconds = 0;
 };
 [[nodiscard]] ArmResult run_arm(Context& ctx, ToySettings settings);

@@ -113,7 +113,7 @@ ToyCase pairs_case(train::Dice& dice) {
   return writer.take();
 }
 
-// No letter twice in the piece, whose length differs from case to case: counting back does not help.
+// No letter occurs twice in the piece, and its length differs from case to case, so attending at a fixed distance does not help.
 ToyCase induction_case(train::Dice& dice) {
   const Index period = 4 + dice.below(kLetters - 4 + 1);
   const std::vector<std::int32_t> piece = choose(dice, kLetters, period);

@@ -1,4 +1,4 @@
-// How cases of a task are drawn. Id 0 begins every sequence, id 1 stands for words that a task does not know.
+// Generates cases of a task. Id 0 begins every sequence, id 1 represents words outside the task's vocabulary.
 #pragma once
 
 #include <string>

@@ -10,10 +10,10 @@
 namespace headlight::playground {
 namespace {
 
-constexpr std::size_t kRuns = 3;           // that are kept: as many as a story has
+constexpr std::size_t kRuns = 3;           // runs that are kept: as many as a preset has
 constexpr std::size_t kMostFrames = 1024;  // of one run
 constexpr std::chrono::milliseconds kLook{50};
-constexpr std::int64_t kMoments = 50;  // at least so many frames of a whole run, however fast it is
+constexpr std::int64_t kMoments = 50;  // frames of a whole run, at least, however fast it is
 
 [[noreturn]] void refuse(const char* code, const std::string& what) {
   throw Error(ErrorKind::usage, code, what);
@@ -80,12 +80,12 @@ void ToySession::work(const std::stop_token& token, ToySettings settings) {
       records_.back().probes.push_back(run.task().unseen_case(0));
     }
     train(token, run);
-    // The model stays for questions about it, until the next run.
+    // The model stays available for queries until the next run.
     std::unique_lock lock(mutex_);
     while (!token.stop_requested()) {
       if (!do_commands(lock, run)) changed_.wait_for(lock, kLook);
     }
-    // Commands that are still waiting get an answer.
+    // Answers commands that are still waiting.
     while (!commands_.empty()) (void)do_commands(lock, run);
   } catch (const std::exception& error) { end(ToyState::failed, error.what()); }
 }
@@ -167,7 +167,7 @@ void ToySession::end(ToyState state, std::string reason) {
       records_.back().state = state;
       records_.back().reason = std::move(reason);
     }
-    if (state == ToyState::failed)  // the thread ends, so these will not be done
+    if (state == ToyState::failed)  // the thread ends, so these will not run
       for (std::function<void(ToyRun*)>& command : commands_) command(nullptr);
     if (state == ToyState::failed) commands_.clear();
   }
@@ -186,7 +186,7 @@ bool ToySession::do_commands(std::unique_lock<std::mutex>& lock, ToyRun& run) {
 
 ToyRecord& ToySession::newest(int id) {
   if (records_.empty() || records_.back().id != id)
-    refuse("playground.run", "this run is over and its model is gone; train it again");
+    refuse("playground.run", "this run has ended and its model was dropped; train it again");
   return records_.back();
 }
 
@@ -232,7 +232,7 @@ ToyRecord ToySession::frames(int id, std::size_t after, ToyState known, std::chr
     const bool fresh = found->frames.size() + found->dropped > after || found->state != known;
     if (fresh || Clock::now() >= end || left()) {
       ToyRecord copy = *found;
-      // Frames are counted as if none had been thinned out; after a thinning, all are sent again.
+      // Frames are numbered as if none had been dropped; after dropping some, all are sent again.
       const std::size_t first = after >= found->dropped ? after - found->dropped : 0;
       copy.frames.erase(copy.frames.begin(), copy.frames.begin() + static_cast<std::ptrdiff_t>(
                                                                        std::min(first, copy.frames.size())));
@@ -261,7 +261,7 @@ void ToySession::resume(int id) {
 void ToySession::step(int id, std::int64_t steps) {
   const std::lock_guard lock(mutex_);
   ToyRecord& record = newest(id);
-  if (record.is_over()) refuse("playground.over", "this run is over; train again to go on");
+  if (record.is_over()) refuse("playground.over", "this run has ended; train again to continue");
   record.state = ToyState::paused;
   allowed_ = steps;
   watched_ = Clock::now();

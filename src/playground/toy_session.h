@@ -1,5 +1,5 @@
-// The playground of one server: one run at a time on a thread of its own, kept frames, and commands from any thread. The
-// run goes on while pages come and go; it stops when nobody has asked for frames for a while, or at the time limit.
+// The playground of one server: one run at a time on a separate thread, its frames, and commands from any thread. The
+// run continues while pages come and go; it stops when no page has requested frames for a while, or at the time limit.
 #pragma once
 
 #include <chrono>
@@ -21,11 +21,11 @@ enum class ToyState { running, paused, finished, stopped, failed };
 struct ToyLimits {
   std::chrono::milliseconds training{60'000};  // of one run, pauses not counted
   std::chrono::milliseconds grace{20'000};     // without a connected page
-  std::chrono::milliseconds between{150};      // frames: looking and drawing take time from training
+  std::chrono::milliseconds between{150};      // two frames: evaluating one takes time from training
   double memory = 256e6;                       // bytes
 };
 
-// A run as watchers see it.
+// The state of a run for observers.
 struct ToyRecord {
   int id = 0;
   ToySettings settings;
@@ -37,7 +37,7 @@ struct ToyRecord {
   std::vector<ToyCase> probes = {};   // the first is the task's own
   std::vector<ToyFrame> frames = {};  // thinned out when there are many
   std::size_t dropped =
-      0;  // frames that were thinned out: another number means that all are to be read again
+      0;  // number of times frames were dropped: if it changes, all frames must be read again
   [[nodiscard]] bool is_over() const noexcept {
     return state != ToyState::running && state != ToyState::paused;
   }
@@ -55,8 +55,8 @@ class ToySession {
   int start(const ToySettings& settings);
   // The newest three runs, the oldest first, without frames.
   [[nodiscard]] std::vector<ToyRecord> runs() const;
-  // The frames from number `after` on, once there is one or the state differs from `known`; or what there is after `wait`.
-  // Being asked is what keeps a run going. Throws Error{usage} for a run that is not kept.
+  // The frames from number `after` on, as soon as there is one or the state differs from `known`; else what there is after
+  // `wait`. Requests keep a run alive. Throws Error{usage} for a run that is not kept.
   [[nodiscard]] ToyRecord frames(int id, std::size_t after, ToyState known, std::chrono::milliseconds wait,
                                  const std::function<bool()>& left);
 
@@ -77,7 +77,7 @@ class ToySession {
   void add_frame(ToyRun& run, double loss);
   void end(ToyState state, std::string reason);
   [[nodiscard]] ToyRecord& newest(int id);
-  void ask(int id, const Command& command);  // done by the run's thread, between two steps
+  void ask(int id, const Command& command);  // executed by the run's thread, between two steps
   bool do_commands(std::unique_lock<std::mutex>& lock, ToyRun& run);
 
   int threads_;
@@ -87,7 +87,7 @@ class ToySession {
   std::condition_variable changed_;
   std::deque<ToyRecord> records_;  // the newest last
   std::deque<std::function<void(ToyRun*)>> commands_;
-  std::int64_t allowed_ = 0;  // steps while paused
+  std::int64_t allowed_ = 0;  // steps to run while paused
   Clock::time_point watched_ = {};
   int next_id_ = 1;
   std::jthread thread_;

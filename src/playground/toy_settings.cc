@@ -100,7 +100,7 @@ ToyTask task_of(const ToySettings& s) {
   return {s.task, s.seed, s.mask ? ToyTask::Evaluate::whole : ToyTask::Evaluate::prefixes};
 }
 
-// GPT-2's shape, so that it can be saved. Matrices begin with variance 1 / width: scores then have a variance of d, which
+// GPT-2's architecture, so that it can be saved. Matrices start with variance 1 / width: scores then have a variance of d,
 // dividing by √d corrects.
 std::unique_ptr<models::Transformer> model_of(const ToySettings& s, const ToyTask& task) {
   check(s);

@@ -26,11 +26,11 @@ struct ToySettings {
   bool operator==(const ToySettings&) const = default;
 };
 
-// "layers" and "2", "mask" and "off". Throws Error{usage} that names the setting, its value and its range.
+// Takes "layers" and "2", "mask" and "off". Throws Error{usage} that names the setting, its value and its range.
 void set(ToySettings& settings, std::string_view name, std::string_view value);
 // All of them, as set() reads them.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> written(const ToySettings& settings);
-// A range for people and for pages: least, most; of switches 0 and 1.
+// The range of a setting, for messages and pages; 0 and 1 for switches.
 struct ToyRange {
   std::string_view name;
   double least = 0, most = 0;
@@ -41,7 +41,7 @@ void check(const ToySettings& settings);
 
 [[nodiscard]] ToyTask task_of(const ToySettings& settings);
 [[nodiscard]] std::unique_ptr<models::Transformer> model_of(const ToySettings& settings, const ToyTask& task);
-// Bytes that training takes, roughly: parameters with their gradients and averages, and activations of a batch.
+// Approximate bytes for training: parameters with their gradients and averages, and activations of a batch.
 [[nodiscard]] double memory_of(const ToySettings& settings);
 
 }  // namespace headlight::playground

@@ -45,15 +45,15 @@ std::string_view name_of(ToyKind kind) noexcept {
 
 std::string_view what_of(ToyKind kind) noexcept {
   switch (kind) {
-    case ToyKind::copy: return "Write a list of letters again.";
+    case ToyKind::copy: return "Repeat a list of letters.";
     case ToyKind::reverse: return "Write a list of letters backwards.";
     case ToyKind::sort: return "Write digits in order; all are different.";
-    case ToyKind::recall: return "Answer questions about facts that stand some distance back.";
+    case ToyKind::recall: return "Answer questions about facts some words back.";
     case ToyKind::pairs: return "Answer two questions at once, in their order.";
     case ToyKind::induction:
       return "Continue a random piece that is repeated: what followed this letter last time?";
-    case ToyKind::agreement: return "Choose is or are; other nouns stand between the subject and the verb.";
-    case ToyKind::pronoun: return "Name the noun that \"it\" stands for.";
+    case ToyKind::agreement: return "Choose is or are, with other nouns between subject and verb.";
+    case ToyKind::pronoun: return "Name the noun that \"it\" refers to.";
   }
   return "";
 }

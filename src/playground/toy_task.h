@@ -1,5 +1,5 @@
-// The tasks of the playground: short lists and sentences with a known answer, endless and the same for the same seed.
-// One case in eight is never trained on; accuracy is measured on those.
+// The tasks of the playground: short lists and sentences with a known answer, generated without end, the same for the same seed.
+// One case in eight is never used for training; accuracy is measured on those.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct ToyCase {
 
 class ToyTask : public train::Task {
  public:
-  // Without a mask, a model that is evaluated on a whole sequence reads the answer; prefixes hide it: each target is
-  // then asked for in a sequence that ends there, as when the model writes.
+  // Without a mask, a model that is evaluated on a whole sequence reads the answer. Prefixes prevent this: each target is
+  // then predicted from a sequence that ends before it, as in generation.
   enum class Evaluate { whole, prefixes };
 
   ToyTask(ToyKind kind, std::uint64_t seed, Evaluate evaluate = Evaluate::whole);
@@ -54,10 +54,10 @@ class ToyTask : public train::Task {
 
   [[nodiscard]] ToyKind kind() const noexcept { return kind_; }
   [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }  // by id
-  // A case that is not trained on: the first one is the probe that the page shows.
+  // A case that is not used for training; the first one is the default probe.
   [[nodiscard]] ToyCase unseen_case(std::uint64_t number) const;
   // A probe given by the user: words separated by spaces, with "<s>" prepended if missing. Throws Error{input} that
-  // names a word which the task does not have, or the limit.
+  // names a word outside the vocabulary, or the limit.
   [[nodiscard]] ToyCase parse(std::string_view text) const;
   [[nodiscard]] std::string text_of(std::span<const std::int32_t> ids) const;
   // For a folder that other programs open.

@@ -17,14 +17,14 @@ struct HttpRequest {
   bool takes_gzip = false;
 };
 
-// Sends a piece of an answer; false: the client has gone.
+// Sends a piece of an answer; false: the client has disconnected.
 using Send = std::function<bool(std::string_view)>;
 
 struct Answer {
   int status = 200;
   std::string type = "application/json", body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  // Sends the body piece by piece instead, while it is computed. Throws nothing.
+  // Sends the body piece by piece while it is computed. Does not throw.
   std::function<void(const Send& send)> stream = nullptr;
 };
 

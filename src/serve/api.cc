@@ -75,7 +75,7 @@ Model Api::model_of(const std::string& name) {
   return model;
 }
 
-// A model of the same name that was saved before is read again; others of that name are not replaced.
+// Reloads a model that was saved before under this name; other models of that name are not replaced.
 void Api::add_model(const std::string& name, const std::string& folder) {
   const std::lock_guard lock(slots_mutex_);
   for (Slot& slot : slots_) {

@@ -19,21 +19,21 @@ namespace headlight::serve {
 
 struct ModelPlace {
   std::string name, folder;
-  std::string argument = {};  // the argument of --model that opens it; empty: the name
+  std::string argument = {};  // value of --model that opens it; empty: the name
 };
 
 struct ApiOptions {
-  std::vector<ModelPlace> models;        // the first one is shown first
+  std::vector<ModelPlace> models;        // the first one is the default
   std::string token, cookie;             // the cookie that /enter sets in the browser
   std::vector<std::string> corpus = {};  // texts to search
   int threads = 0;
-  std::shared_ptr<Executor> executor = nullptr;  // of everything that runs models; null: `threads`
+  std::shared_ptr<Executor> executor = nullptr;  // threads for everything that runs models; null: `threads`
   std::function<void(const ModelPlace&, const Model&)> opened =
-      nullptr;                                                 // before a model is run for the first time
-  std::function<void(const std::string&)> complain = nullptr;  // details that the client must not see
-  // The course, /api/v1/learn…: text and pictures of chapters. Null: there is none.
+      nullptr;                                                 // called before the first run of a model
+  std::function<void(const std::string&)> complain = nullptr;  // gets details that the client must not see
+  // The course, /api/v1/learn…: text and pictures of chapters. Null: no course.
   std::function<Answer(const HttpRequest& http, std::span<const std::string_view> path)> course = nullptr;
-  std::string save_folder = "runs";  // of models that the playground trained
+  std::string save_folder = "runs";  // for models trained in the playground
 };
 
 class Api {
@@ -76,12 +76,12 @@ class Api {
 
   ApiOptions options_;
   WorkQueue queue_;
-  WorkQueue writing_;  // of its own: a long continuation does not delay other requests
+  WorkQueue writing_;  // a separate queue: a long continuation does not delay other requests
   RunCache runs_;
   LabelCache labels_;
   void add_model(const std::string& name, const std::string& folder);
 
-  std::list<Slot> slots_;  // places stay; saved models are added at the end
+  std::list<Slot> slots_;  // existing indices do not change; saved models are added at the end
   std::mutex slots_mutex_;
   std::string zipped_page_;
   PlaygroundApi playground_;

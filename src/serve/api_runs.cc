@@ -165,7 +165,7 @@ Answer Api::change(const HttpRequest& http, const KeptRun& kept) {
   }));
 }
 
-// Some heads, each removed once. Asked for in small numbers, so that others get their turn and a stop is near.
+// Some heads, each removed once. Requested in small numbers, so that other requests are not delayed and stopping is fast.
 Answer Api::sweep_some(const HttpRequest& http, const Run& run) {
   const SweepOptions options = parse_sweep(http.body, run);
   check_predictions(run);
@@ -209,7 +209,7 @@ Answer Api::links(const HttpRequest& http, const Run& run) {
   }));
 }
 
-// The view as one file, as headlight show --html writes it.
+// The view as one file, as written by headlight show --html.
 Answer Api::saved_page(const HttpRequest& http, const KeptRun& kept) {
   OfflineOptions options;
   const Fields fields(http.query);

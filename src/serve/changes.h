@@ -14,7 +14,7 @@ struct ChangeRequest {
   AblationPlan plan;
   std::optional<Index> position = std::nullopt;  // position whose predictions are compared; none: the default
 
-  // Of the run with the change: 16 digits made of the run's own and of the plan.
+  // The id of the changed run: 16 digits computed from the run's id and the plan.
   [[nodiscard]] std::string id(const std::string& run_id) const;
 };
 // Throw BadRequest for malformed values, and for heads or tokens that the run does not have.
@@ -24,7 +24,7 @@ inline constexpr std::size_t kMostSwept =
     64;  // in one request: the page sends several requests and can stop between them
 [[nodiscard]] SweepOptions parse_sweep(std::string_view body, const Run& run);
 
-// Throws Error{resource} where predictions at all positions would take too much memory.
+// Throws Error{resource} if predictions at all positions would take too much memory.
 void check_predictions(const Run& run);
 
 // `id`: of the changed run, or empty if none is kept.

@@ -12,7 +12,7 @@
 namespace headlight::serve {
 namespace {
 
-// Waits for an event, at most until `end`; in slices, to see that the server stops.
+// Waits for an event until `end`, in short slices so that it notices when the server stops.
 bool wait_for(int socket, short events, Clock::time_point end, const std::function<bool()>& give_up) {
   using std::chrono::milliseconds;
   constexpr milliseconds slice{100};

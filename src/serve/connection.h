@@ -21,10 +21,10 @@ class Connection {
   Connection(int socket, const Deadlines& deadlines, const std::function<bool()>& stopping)
       : socket_(socket), deadlines_(deadlines), stopping_(stopping) {}
 
-  // Up to and with the empty line; `late` also if no request arrives in time.
+  // Reads up to and including the empty line; `late` also if no request arrives in time.
   Got read_head(std::string& head);
   Got read_body(std::size_t bytes, std::string& body);
-  // All of it before the deadline, which starts with the first call after allow_write().
+  // Writes everything before the deadline, which starts with the first call after allow_write().
   bool write(const char* data, std::size_t size);
   void allow_write() { write_end_ = Clock::now() + deadlines_.write; }
   [[nodiscard]] bool client_left() const;

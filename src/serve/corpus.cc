@@ -11,7 +11,7 @@
 namespace headlight::serve {
 namespace {
 
-constexpr Index kLeastKeys = 4;  // as labels of heads count rows
+constexpr Index kLeastKeys = 4;  // as for the labels of heads
 
 struct Far {
   double distance = 0;
@@ -84,7 +84,7 @@ std::string corpus_json(Context& ctx, const Model& model, const CorpusRequest& r
       w.field("distance", far.distance).field("query", far.query).field("key", far.key);
       w.field("weight", far.weight);
     } catch (const Error& error) {
-      if (error.kind() != ErrorKind::input) throw;  // too long for the model: left out, which the page shows
+      if (error.kind() != ErrorKind::input) throw;  // too long for the model: left out, and the page shows it
     }
     w.end_object();
   }

@@ -10,15 +10,15 @@ namespace headlight::serve {
 
 // 32 characters from the system's random numbers. Throws Error{resource} when there are none.
 [[nodiscard]] std::string random_token();
-// Takes as long for every text of one length.
+// Constant time for texts of the same length.
 [[nodiscard]] bool same_token(std::string_view given, std::string_view token);
 
 struct Gate {
   int port = 0;
   std::string token;
-  std::string lan = {};  // this machine's address in its network, where others may come from there
+  std::string lan = {};  // address of this machine in its network, if other machines may connect
 
-  [[nodiscard]] std::string cookie_name() const;  // one per port: two servers do not log each other out
+  [[nodiscard]] std::string cookie_name() const;  // one per port, so that servers do not log each other out
   // 0 if the request is accepted, else the status of the answer. Does not need the body.
   [[nodiscard]] int refusal(const HttpHead& head) const;
 

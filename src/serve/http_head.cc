@@ -77,7 +77,7 @@ int read_header(std::string_view line, HttpHead& head) {
   return 0;
 }
 
-// How many bytes follow. Two lengths, or a length and chunks, are how requests are smuggled.
+// Number of bytes that follow. Rejects two lengths, or a length and chunks, because they allow request smuggling.
 HttpHead with_body(HttpHead head) {
   const std::size_t lengths = head.count("content-length");
   if (head.count("transfer-encoding") > 0) {

@@ -55,13 +55,13 @@ struct Exchange {
   Connection* connection = nullptr;
 };
 thread_local Exchange* t_exchange = nullptr;  // between our reader and the handler that cpp-httplib calls
-thread_local bool t_full = false;             // this client came when all threads had one
+thread_local bool t_full = false;             // this client arrived when all threads were busy
 
-// As many threads as clients, started when they are needed; a client too many is served by the listener, which has
-// one sentence for it.
+// As many threads as clients, started when needed. If there are too many clients, the listener sends the
+// refusal itself.
 class ClientThreads : public httplib::TaskQueue {
  public:
-  // Nothing in cpp-httplib 0.11 (Debian 12), whether there was room in 0.14 (Ubuntu 24.04) and later.
+  // Returns nothing in cpp-httplib 0.11 (Debian 12), and whether there was space in 0.14 (Ubuntu 24.04) and later.
   using Enqueued = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
 
   explicit ClientThreads(std::size_t most) : most_(most) {}
@@ -190,7 +190,7 @@ class HttpServer::Strict : public httplib::Server {
     }
   }
 
-  // One request; true when another one may follow.
+  // Serves one request; true if another one may follow.
   bool serve_one(Connection& connection, int socket) {
     std::string bytes;
     const Connection::Got got = connection.read_head(bytes);
@@ -233,7 +233,7 @@ class HttpServer::Strict : public httplib::Server {
     log(&head, answer.status, answer.body.size());
   }
 
-  // cpp-httplib calls back once the head is written, in this thread. Every piece has the time of a whole answer.
+  // cpp-httplib calls this in the same thread once the head is written. Each piece has the time limit of a whole answer.
   static void stream(httplib::Response& response, const Answer& answer) {
     response.set_chunked_content_provider(
         answer.type,
@@ -247,7 +247,7 @@ class HttpServer::Strict : public httplib::Server {
         });
   }
 
-  // A refusal, after which the connection is closed.
+  // Sends a refusal, after which the connection is closed.
   bool say(Connection& connection, const HttpHead* head, int status) {
     const Answer answer = failure(status);
     std::string text = concat("HTTP/1.1 ", status, " Refused",

@@ -12,14 +12,14 @@
 namespace headlight::serve {
 
 struct HttpOptions {
-  int port = 0;  // 0: any that is free
+  int port = 0;  // 0: any free port
   std::string token;
-  std::string lan = {};  // also listen for this address of the machine; empty: for itself only
+  std::string lan = {};  // also listen on this address of the machine; empty: only for this machine
   Deadlines deadlines = {};
   std::size_t clients = 96;  // requests served at the same time; further ones get status 503
   // Headers of every answer.
   std::vector<std::pair<std::string, std::string>> headers = {};
-  // One line for each request, safe to print; none unless given.
+  // called with one line for each request, safe to print; may be empty
   std::function<void(const std::string&)> log = nullptr;
 };
 
@@ -37,7 +37,7 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   [[nodiscard]] int port() const noexcept;
-  void run();            // until stop(); answers that have begun are finished
+  void run();            // until stop(); answers in progress are finished
   void stop() noexcept;  // from any thread
 
  private:

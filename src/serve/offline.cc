@@ -21,7 +21,7 @@ constexpr Index kWholeTokens = 64;
 constexpr std::size_t kMostMatrices = 4'000'000;  // bytes
 constexpr double kMostRemoved = 1e11;             // parameters times tokens times heads
 
-// Named pieces of bytes, one after the other, each at a multiple of four.
+// Named byte arrays, one after the other, each at a multiple of four.
 class Pieces {
  public:
   void add(const std::string& name, const std::string& bytes) {
@@ -49,7 +49,7 @@ void add_part(Pieces& pieces, Context& ctx, const Run& run, Part part, const Off
   for (Index layer = 0; layer < run.model().info().find(part)->layers(); ++layer) {
     if (!whole && (part != options.part || layer != options.layer)) continue;
     const Index heads = run.state().find(part, layer)->heads();
-    // For the layer that is shown first, the parameters too, unless they are too large.
+    // The layer that is shown first also has its parameters, unless they are too large.
     const bool parameters =
         part == options.part && layer == options.layer &&
         static_cast<std::size_t>(heads) * head_matrices_size(run, part, layer) <= kMostMatrices;
@@ -62,7 +62,7 @@ void add_part(Pieces& pieces, Context& ctx, const Run& run, Part part, const Off
   }
 }
 
-// What the predictions are without each head, at one position: the answers of POST change for one head.
+// The predictions without each head, at one position: the answers of POST change for one head.
 void add_removed(Pieces& pieces, Context& ctx, const Run& run) {
   const ModelInfo& model = run.model().info();
   double heads = 0;

@@ -27,7 +27,7 @@ std::string page_policy() {
   const std::size_t at = page.find(intro);
   if (at == std::string_view::npos) return "default-src 'none'";
   const std::string_view rest = page.substr(at + intro.size());
-  // A page inside another one could be clicked without being seen; a page cannot refuse that by itself.
+  // Prevents clickjacking: a page cannot refuse by itself to be shown inside another one.
   return concat(rest.substr(0, rest.find('"')), "; frame-ancestors 'none'");
 }
 

@@ -14,7 +14,7 @@ using session::StoredAttention;
 
 // The readable text of a token; its name in the vocabulary if it has no text.
 [[nodiscard]] std::string token_text(const Model& model, TokenId id);
-// `argument`: the argument of --model that opens the model, if known.
+// `argument`: the value of --model that opens the model, if known.
 [[nodiscard]] std::string model_json(const Model& model, std::string_view argument = {});
 [[nodiscard]] std::string run_json(const KeptRun& run);
 [[nodiscard]] std::string text_json(const TokenizedText& text);
@@ -56,7 +56,7 @@ struct MapWindow {
 // The outputs of all heads before the output projection, [1, head, row, value_dim], computed again to the same bits.
 [[nodiscard]] Tensor head_outputs(Context& ctx, const StoredAttention& attention);
 
-// Little-endian bytes of an answer: one number; JSON behind its length, with blanks up to a multiple of four.
+// Appends little-endian bytes to an answer: one number; or JSON after its length, padded with blanks to a multiple of four.
 void append_number(std::string& out, float x);
 void append_json(std::string& out, std::string json);
 

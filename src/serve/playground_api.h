@@ -1,5 +1,5 @@
-// The playground's part of the protocol: /api/v1/train…. Frames are asked for again and again; an answer waits until
-// there is a new one, so the page draws as fast as the model learns and a reload finds the run again.
+// The playground's part of the protocol: /api/v1/train…. Pages request frames repeatedly; an answer waits until
+// there is a new one, so the page draws as fast as the model learns, and after a reload it finds the run again.
 #pragma once
 
 #include <span>

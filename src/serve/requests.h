@@ -18,7 +18,7 @@ struct BadRequest {
   std::string why;  // fixed text, without any part of the request
 };
 
-// A body that is a JSON object with none but these fields. Its fields: absent ones are "" and 0.
+// A JSON object with only these fields. Absent fields are "" and 0.
 [[nodiscard]] io::Json parse_object(std::string_view body, std::span<const std::string_view> fields);
 [[nodiscard]] std::string text_field(const io::Json& json, std::string_view key);  // a short one: a name
 [[nodiscard]] Index integer_field(const io::Json& json, std::string_view key);     // from 0

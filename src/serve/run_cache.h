@@ -14,11 +14,11 @@ class RunCache {
  public:
   explicit RunCache(std::size_t most_bytes) : most_bytes_(most_bytes) {}
   [[nodiscard]] std::shared_ptr<const KeptRun> find(const std::string& id);
-  void keep(const std::shared_ptr<const KeptRun>& run);  // the newest one stays, whatever its size
+  void keep(const std::shared_ptr<const KeptRun>& run);  // the newest one is kept, whatever its size
 
  private:
   std::size_t most_bytes_, bytes_ = 0;
-  std::list<std::shared_ptr<const KeptRun>> runs_;  // the last used first
+  std::list<std::shared_ptr<const KeptRun>> runs_;  // most recently used first
   std::mutex mutex_;
 };
 

@@ -9,7 +9,7 @@
 namespace headlight::serve {
 
 struct ViewPlace {
-  std::string model = {}, text = {}, second = {}, target = {};  // empty: as the server has it
+  std::string model = {}, text = {}, second = {}, target = {};  // empty: the default of the server
   std::optional<Part> part = std::nullopt;
   int layer = -1, head = -1;  // -1: the page chooses
   Range queries = {};         // none: the page chooses
@@ -18,7 +18,7 @@ struct ViewPlace {
 // "m=en-fr&t=The%20cat&p=cross&h=2.5&q=3"
 [[nodiscard]] std::string view_address(const ViewPlace& place);
 
-// As one word of a POSIX shell's command line.
+// Quoted as one word for a POSIX shell.
 [[nodiscard]] std::string shell_quoted(const std::string& text);
 
 }  // namespace headlight::serve

@@ -1,4 +1,4 @@
-// A view as data: the same for the command line and the page.
+// A view as JSON: the same for the command line and the page.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace headlight::serve {
 
-// Tokens as every JSON file lists them.
+// Tokens in the form that all JSON files use.
 void write_tokens(io::JsonWriter& w, const TokenizedText& text, io::JsonLayout layout = io::JsonLayout::line);
 // Rows of numbers, null where a query cannot see a key.
 void write_weights(io::JsonWriter& w, const draw::WeightMap& map);

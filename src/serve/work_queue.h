@@ -41,7 +41,7 @@ class WorkQueue {
   std::condition_variable freed_;
   bool taken_ = false;
   int waiting_ = 0;
-  int impatient_ = 0;  // callers that have waited long; while there are any, no other caller gets a turn
+  int impatient_ = 0;  // callers that have waited long; as long as there are any, no other caller gets a turn
 };
 
 }  // namespace headlight::serve

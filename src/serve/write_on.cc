@@ -13,7 +13,7 @@
 namespace headlight::serve {
 namespace {
 
-// The attention of the token that was read last, in all heads.
+// The attention of the last token read, in all heads.
 class LastRow : public Observer {
  public:
   explicit LastRow(Index known) : known_(known) {}  // tokens of the run: the page has their rows
@@ -62,7 +62,7 @@ void write_on(Context& ctx, const KeptRun& kept, const models::SamplingOptions& 
   Index chosen = 0;
   bool is_there = true;
   std::optional<double> p;  // of the last token, until it is sent
-  // A token has attention once the model has read it: it is sent when the one after it is chosen.
+  // The attention of a token is known once the model has read it, so it is sent when the next token is chosen.
   const auto send_last = [&] {
     if (!p || row.keys() != known + chosen) return;
     is_there = send(line_of(ctx, kept, longer, *p, row));

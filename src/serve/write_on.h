@@ -11,7 +11,7 @@ inline constexpr Index kMostWritten = 1024;  // tokens of one request
 // Each line is {"id", "more", "source", "p", "row"}: id, tokens and text of the longer run, as run_json() writes them; the
 // probability of its last token; and the attention of that token, base64 of float32 [layer, head, key], NaN where it
 // cannot see a key. The last line is {"end": why}. options.most: tokens at most.
-// Throws Error for models that do not write, Cancelled when the client has gone.
+// Throws Error for models that do not generate text, Cancelled when the client has disconnected.
 void write_on(Context& ctx, const KeptRun& kept, const models::SamplingOptions& options,
               const std::function<bool()>& left, const Send& send);
 

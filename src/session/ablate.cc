@@ -61,7 +61,7 @@ void prepare(Context& ctx, const ModelState& model, const AblationPlan& plan, co
   if (plan.change == Change::mean || plan.change == Change::patch) out.plan.outputs = &out.outputs;
 }
 
-// A translation of the model's own, made again with the change.
+// The model's own translation, generated again with the change.
 void translate_again(Context& ctx, const ModelState& model, const ModelInput& input,
                      inspect::Ablation& ablation, const Progress& progress, AblationEffect& effect) {
   if (model.info.kind != ModelKind::encoder_decoder || !model.loaded.tokenizer ||

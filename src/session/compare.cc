@@ -27,7 +27,7 @@ std::vector<inspect::Word> words_of(const TokenizedText& text) {
   return words;
 }
 
-// Tokens opposite each other when one model has read as many of them in both runs; words otherwise.
+// Pairs tokens if both runs have the same number of them from one model; words otherwise.
 class Aligner {
  public:
   Aligner(const Run& a, const Run& b, Part part) : a_(a), b_(b), part_(part) {
@@ -67,7 +67,7 @@ class Aligner {
   Part part_;
 };
 
-// Pairs of heads that are compared: those that were named, or those with the same place.
+// The pairs of heads to compare: the requested ones, or those with the same layer and head.
 std::vector<std::pair<Head, Head>> pairs_of(const Run& a, const Run& b, Part part,
                                             const CompareRequest& request) {
   const ModelInfo &of_a = a.model().info(), &of_b = b.model().info();
@@ -97,7 +97,7 @@ Tensor tensor_of(const AttentionMap& map) {
   return out;
 }
 
-// The row of A's query, where B has a word opposite it.
+// The row of A's query, if B has a word paired with it.
 Index row_of_query(const Run& a, Part part, const Aligner& aligner, const std::string& query) {
   const TokenizedText& text = a.queries(part);
   const Range asked = find_words(text, query).tokens;

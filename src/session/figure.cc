@@ -10,7 +10,7 @@ namespace headlight {
 namespace session {
 namespace {
 
-constexpr std::size_t kPanels = 4;  // more maps than this are drawn small
+constexpr std::size_t kPanels = 4;  // with more maps than this, they are drawn small
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Which link of a run is shown first.
+// Chooses the link of a run that is shown first.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@
 namespace headlight {
 namespace {
 
-// Neighbouring tokens at which a link begins or ends: a word, or the requested tokens.
+// Neighbouring tokens that form one side of a link: a word, or the requested tokens.
 struct End {
   Range tokens;
   Index first_word = 0, last_word = 0;
@@ -31,11 +31,11 @@ End end_of(const TokenizedText& text, Range tokens) {
           text.tokens[static_cast<std::size_t>(tokens.end - 1)].word};
 }
 
-// What counts: links from pronouns to words that carry meaning; links between words that are neither the same nor
+// The links that count: from pronouns to content words; between words that are neither the same nor
 // neighbours; or all links.
 enum class Rule { pronoun, farther, any };
 enum class Side { query, key };
-constexpr double kPronounLift = 2;  // below that a pronoun is a word like any other
+constexpr double kPronounLift = 2;  // below this, a pronoun is treated like any other word
 
 bool counts(const TokenizedText& text, const Word& word, Rule rule, Side side) {
   if (rule == Rule::any) return true;
@@ -94,8 +94,8 @@ class LookMeter : public Observer {
     const auto rows = static_cast<double>(query.tokens.size());
     for (std::size_t k = 0; k < keys_.size(); ++k) {
       if (chances_[k] <= 0 || !counts(query, keys_[k])) continue;
-      // What the link adds to the divergence from uniform attention: a large lift of a weight that can be seen. Below
-      // chance that would grow again; there the larger weight counts more.
+      // The link's contribution to the divergence from uniform attention, which favours a large lift of a visible weight. Below
+      // chance level it would grow again, so there the weight itself is used.
       const double weight = weights_[k] / rows, chance = chances_[k] / rows;
       const double value = weight > chance ? weight * std::log(weight / chance) : weight - chance;
       if (value <= score) continue;

@@ -35,7 +35,7 @@ AttentionMap map_of(Context& ctx, const Run& run, const Head& head) {
   return std::move(recorder.maps().front());
 }
 
-// What the model's makers wrote about it, by lines: the first is for the screen, "taught head: 3.4" says which head
+// Lines of the model's own file about its heads: the first is for the screen, "taught head: 3.4" says which head
 // training guided.
 std::vector<std::string> about(const std::string& folder) {
   const std::string path = folder + "/about.txt";
@@ -48,7 +48,7 @@ std::vector<std::string> about(const std::string& folder) {
   return lines;
 }
 
-// The head that aligns best by sentences that come with the model; without them the one with the strongest link.
+// The head with the best alignment on the model's test sentences; without them the one with the strongest link.
 void choose_cross_head(Context& ctx, const Run& run, Glance& view) {
   const inspect::LoadedModel& loaded = run.state().loaded();
   const std::string path = loaded.folder + "/alignments.tsv";
@@ -71,7 +71,7 @@ void add_translation(Context& ctx, const Run& run, const std::string& text, Glan
   choose_cross_head(ctx, run, view);
   std::vector<inspect::Word> from = inspect::words_of(input.written);
   const std::vector<inspect::Word> to = inspect::words_of(input.source);
-  // The attention of the end token is not about the words.
+  // The attention of the end token is omitted: the text has no such word.
   if (from.size() > 1 && input.written.tokens.back().added) from.pop_back();
   view.written.rows = labels_of(from);
   view.written.columns = labels_of(to);
@@ -81,7 +81,7 @@ void add_translation(Context& ctx, const Run& run, const std::string& text, Glan
 
 std::size_t place_of(const std::vector<inspect::Word>& words, const std::string& label) {
   std::size_t i = 0;
-  while (words[i].label != label) ++i;  // the caller has taken it from these words
+  while (words[i].label != label) ++i;  // the caller took it from these words
   return i;
 }
 
@@ -136,7 +136,7 @@ void add_number(Context& ctx, const Run& run, const HeadPlace& head, Glance& vie
       run, {.head = {Part::encoder, head.layer, head.head}, .query = query.begin, .key = key.begin}, ctx);
 }
 
-// The head that follows pronouns best by sentences that come with the model; without them the one in which "it"
+// The head that follows antecedents best on the model's test sentences; without them the one in which "it"
 // attends most to the first noun.
 void choose_pronoun_head(Context& ctx, const Run& run, PronounView& view) {
   const inspect::LoadedModel& loaded = run.state().loaded();
@@ -174,7 +174,7 @@ Meaning meaning_of(Context& ctx, const Run& run, const std::string& text, const 
   return meaning;
 }
 
-// "It was too tired" and "it was too wide", in the same head.
+// "it was too tired" and "it was too wide", in the same head.
 void add_pronoun(Context& ctx, const Model& model, const std::vector<std::string>& lines, Glance& view) {
   const Run tired = attend(ctx, model, {.text = std::string(kTiredSentence)}),
             wide = attend(ctx, model, {.text = std::string(kWideSentence)});

@@ -1,4 +1,4 @@
-// A translation at a glance: where its words looked, one word's row, and one number by hand.
+// The first screen of a translator: the attention of a translation, one word's row, and one weight computed by hand.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace headlight::session {
 
-// The sentence of the tutorials, and its twin, in which "it" is the other noun.
+// The sentence of the tutorials, and its twin, in which "it" refers to the other noun.
 inline constexpr std::string_view kTiredSentence =
     "The animal didn't cross the street because it was too tired.";
 inline constexpr std::string_view kWideSentence =
@@ -37,9 +37,9 @@ struct WordRow {
   double uniform = 0;  // the weight of each token under uniform attention
 };
 
-// A sentence in which "it" must be resolved, as one head of the encoder sees it.
+// A sentence with an "it" to resolve, and the weights of one head of the encoder.
 struct Meaning {
-  std::string text, translation, without;  // without: translated with the head switched off
+  std::string text, translation, without;  // without: translated with the head zeroed
   double first = 0, second = 0;            // the weights of "it" on the two nouns
 };
 
@@ -60,11 +60,11 @@ struct Glance {
   std::optional<inspect::AlignmentScore> alignment;  // of that head, on sentences it was not chosen on
   std::optional<PronounView> pronoun;                // of the tutorials' sentences
   std::optional<WordRow> row;                        // of the caller's sentence
-  std::string query, key;                            // whose weight is computed by hand
+  std::string query, key;                            // the word whose weight is computed by hand
   HeadSteps steps;
 };
 
-// Of a text, or without one of the tutorials' sentences. Throws Error{usage} for a model that does not translate.
+// Uses the text, or one of the tutorials' sentences. Throws Error{usage} for a model that does not translate.
 [[nodiscard]] Glance glance_at(Context& ctx, const Model& model, const std::string& text);
 
 }  // namespace headlight::session

@@ -35,7 +35,7 @@ HeadLabels label_heads(Context& ctx, const Model& model, std::span<const Prompt>
   for (const Head& head : request.similar_to) session::check_head(state.info, head);
   HeadLabels out;
   inspect::TextSums sums(loaded);
-  // A text's sums, and a byte that says whether it was cut.
+  // The sums of a text, and a byte that says whether it was cut.
   SharedItems texts(ctx, [&](std::span<const std::byte> measured) {
     out.cut += value_of<bool>(measured.last(1)) ? 1 : 0;
     inspect::add_measured(loaded, measured.first(measured.size() - 1), sums);

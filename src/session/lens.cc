@@ -35,7 +35,7 @@ std::vector<Prediction> logit_lens(const Run& run, Index position, Index count, 
     if (attention == nullptr || attention->x().empty())
       throw Error(ErrorKind::usage, "lens.inputs",
                   "logit_lens: the run did not keep the inputs of its layers; attend with keep_inputs");
-    // The stream before the final norm is the input of that norm. Models with norms after each sublayer have none here.
+    // The stream before the final norm is the input of that norm. Models with a norm after each sublayer have no such norm.
     const ConstTensorView stream = attention->event(own).stream;
     Tensor x = session::copy_of(row_of(stream.empty() ? attention->x() : stream, position));
     if (!stack.final_norm.empty()) x = stack.final_norm.forward(own, x);

@@ -27,7 +27,7 @@ EncodedText read(const LoadedModel& loaded, const std::string& text, const std::
   return inspect::read_text(*tokenizer, text);
 }
 
-// What a model that hears is given, and only it.
+// Checks that a speech model gets features and nothing else.
 void check_features(const LoadedModel& loaded, const Prompt& prompt) {
   const auto& sound = loaded.model->config().sound;
   if (prompt.features == nullptr) {

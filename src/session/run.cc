@@ -21,8 +21,8 @@ Range within(Range asked, Index size, std::string_view what) {
       concat(what, " ", asked.begin, " to ", asked.end - 1, ": there are ", what, " 0 to ", size - 1));
 }
 
-// Products with matrices that stay in their file sum in another order when there are at most eight rows. With a few rows
-// more, the requested rows have the same bits as among all rows.
+// Products with matrices in mapped files sum in another order for at most eight rows. Adding a few rows gives
+// the requested rows the same bits as among all rows.
 Range product_rows(Range asked, Index all) {
   constexpr Index least = 9;
   if (asked.size() >= least || all < least) return all < least ? Range{0, all} : asked;
@@ -116,7 +116,7 @@ const TokenizedText& Run::target() const noexcept { return state_->target; }
 const TokenizedText& Run::queries(Part part) const {
   session::check_part(*this, part);
   if (part == Part::encoder || model().info().kind != ModelKind::encoder_decoder) return state_->source;
-  // A row of cross-attention is named after the token that it generates, if known.
+  // A row of cross-attention is labelled with the token that it generates, if known.
   return part == Part::cross && !state_->target.tokens.empty() ? state_->target : state_->decoder_input;
 }
 

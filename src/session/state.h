@@ -34,10 +34,10 @@ struct RunState {
   Activations activations = Activations::exact;
 
   [[nodiscard]] const inspect::LoadedModel& loaded() const { return model.state().loaded; }
-  // Null: it was not kept.
+  // Null if it was not kept.
   [[nodiscard]] const session::StoredAttention* find(Part part, Index layer) const noexcept;
-  // The token that a position is followed by, of a decoder; the one that it writes, of an encoder-decoder; the one that
-  // stands there, of an encoder. -1: none is known.
+  // The token that follows a position (decoder), that is generated at it (encoder-decoder), or that is at
+  // it (encoder). -1: unknown.
   [[nodiscard]] TokenId actual_token(Index position) const;
 };
 
@@ -48,7 +48,7 @@ namespace session {
 class RunContext {
  public:
   RunContext(const RunState& run, Context& ctx);
-  operator Context&() const { return own_ ? *own_ : given_; }  // NOLINT: it stands for one
+  operator Context&() const { return own_ ? *own_ : given_; }  // NOLINT: implicit on purpose
 
  private:
   Context& given_;
@@ -88,7 +88,7 @@ enum class Needs : std::uint8_t { source, target };
 [[nodiscard]] TokenizedText tokenized(const inspect::EncodedText& encoded);
 [[nodiscard]] inspect::EncodedText encoded_text(const TokenizedText& text);
 
-// Throw Error{usage} that names what the run or the model has.
+// Throw Error{usage} that lists the parts, layers and heads of the run or the model.
 void check_part(const Run& run, Part part);
 [[nodiscard]] const StoredAttention& attention_of(const Run& run, const Head& head);
 void check_head(const ModelInfo& info, const Head& head);

@@ -8,12 +8,12 @@
 
 namespace headlight::session {
 
-// The same elements, contiguous; nothing for a view that was not given.
+// A contiguous copy; nothing for an empty view.
 [[nodiscard]] Tensor copy_of(ConstTensorView x);
 
 class StoredAttention {
  public:
-  // Inputs: also the input of the layer.
+  // Inputs: keeps the input of the layer too.
   enum class Inputs { keep, leave_out };
   explicit StoredAttention(const AttentionEvent& event, Inputs inputs = Inputs::keep);
   StoredAttention(const StoredAttention&) = delete;
@@ -27,12 +27,12 @@ class StoredAttention {
   [[nodiscard]] Index value_dim() const { return v_.dim(3); }
   [[nodiscard]] Index queries() const { return q_.dim(2); }
   [[nodiscard]] Index keys() const { return k_.dim(2); }
-  // What the layer read, [token, width]; the memory of cross-attention. Empty: there was none, or it was left out.
+  // The input of the layer, [token, width], and the memory of cross-attention. Empty: there is none, or it was not kept.
   [[nodiscard]] ConstTensorView x() const { return x_; }
   [[nodiscard]] ConstTensorView memory() const { return memory_; }
-  // As the observer of the run saw it; refers to this object.
+  // The event that the observer of the run received; refers to this object.
   [[nodiscard]] AttentionEvent event(Context& ctx) const;
-  // One head alone: views of one head's queries, keys and values, and the options with its share of what differs by head.
+  // One head: views of its queries, keys and values, and the options for this head.
   struct OneHead {
     ConstTensorView q, k, v, lse;  // [1, 1, token, dim], [1, 1, token]
     AttentionOptions options;

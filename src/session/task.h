@@ -18,7 +18,7 @@ namespace headlight::session {
 void measure_task(Context& ctx, const ModelState& model, const TaskText& text, const inspect::LossTask& task,
                   Intervention& change, const Progress& progress, AblationEffect& effect);
 
-// What changes to heads need besides their names: means over sentences, outputs of another run.
+// Data that changes to heads need: means over sentences, outputs of another run.
 struct Changing {
   inspect::HeadOutputs outputs;
   inspect::ChangePlan plan;

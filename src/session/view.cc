@@ -17,7 +17,7 @@ namespace {
 using inspect::AttentionMap;
 using inspect::Word;
 
-constexpr Index kCellsOfMap = 1024, kCellsOfAtlas = 96;  // per side; more cells could not be distinguished
+constexpr Index kCellsOfMap = 1024, kCellsOfAtlas = 96;        // per side; more are not visible
 constexpr double kMostWeights = double(std::size_t{1} << 28);  // 1 GiB of floats
 
 [[noreturn]] void refuse(const std::string& message) {
@@ -112,7 +112,7 @@ class ViewMaker {
     return out;
   }
 
-  // Numbers with their words.
+  // Indices with their words.
   [[nodiscard]] draw::WeightMap drawn(const AttentionMap& map, const std::vector<std::string>& queries,
                                       const std::vector<std::string>& keys) const {
     draw::WeightMap out;
@@ -182,7 +182,7 @@ class ViewMaker {
     view_.numbers.push_back(std::move(map));
   }
 
-  // The head that is shown when none was named.
+  // The default head if none was requested.
   FirstLook choose() {
     const FirstLook look =
         first_look(run_, {.part = part_, .query = query_.tokens, .progress = progress_}, ctx_);
@@ -190,7 +190,7 @@ class ViewMaker {
     return look;
   }
 
-  // Means and rollout replace the maps of heads by a map computed from them.
+  // Mean and rollout replace the maps of heads by one computed map.
   [[nodiscard]] std::vector<AttentionMap> combined(const std::vector<AttentionMap>& maps) const {
     std::vector<AttentionMap> layers;
     for (std::size_t first = 0; first < maps.size();) {

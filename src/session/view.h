@@ -24,10 +24,10 @@ struct View {
   ViewKind kind = ViewKind::maps;
   std::vector<draw::WeightMap> maps;
   std::vector<inspect::AttentionMap> numbers;  // the same, for data files
-  inspect::Word query;                         // that was asked for; no tokens: none was
+  inspect::Word query;                         // the requested query; no tokens: none
   Index in_row = 1;                            // of an atlas
-  std::optional<FirstLook> choice;             // the head was chosen here
-  std::vector<std::string> notes;              // words that are in the text several times
+  std::optional<FirstLook> choice;             // the head was chosen automatically
+  std::vector<std::string> notes;              // words that occur several times in the text
 };
 
 // Refuses more than 1 GiB of weights.
@@ -38,7 +38,7 @@ void check_map_memory(Index maps, Index rows, Index columns);
   return s.exclude_self || s.mute_first || s.mute_special;
 }
 
-// Where the colours end: 1 for weights, or the largest number shown.
+// The value at the end of the colour scale: 1 for weights, or the largest number shown.
 [[nodiscard]] double scale_top(const View& view, MapOf of, bool auto_range);
 
 [[nodiscard]] View make_view(Context& ctx, const Run& run, const ViewRequest& request,

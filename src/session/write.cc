@@ -23,7 +23,7 @@ const Tokenizer& tokenizer_of(const Model& model) {
 }
 
 // An end token that the tokenizer adds is removed, because the text continues. A prompt without any token
-// starts where the model's training texts started.
+// starts like the training texts of the model.
 std::vector<TokenId> prompt_ids(const Model& model, const Prompt& prompt, std::size_t number) {
   const models::TransformerConfig& config = model.state().loaded.model->config();
   std::vector<TokenId> ids = prompt.ids;

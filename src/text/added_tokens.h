@@ -1,5 +1,5 @@
-// Added tokens: found in the text first, the longest at the leftmost place, before the rest of the text
-// is normalized and cut into words.
+// Added tokens: searched in the text first, the longest at the leftmost position, before the rest of the text
+// is normalized and split into words.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace headlight::text {
 
 class AddedTokens {
  public:
-  // `normalize` gives the form in which tokens marked as normalized are looked for.
+  // `normalize` returns the form in which tokens marked as normalized are searched.
   AddedTokens(const std::vector<AddedToken>& tokens,
               const std::function<std::string(std::string_view)>& normalize);
 

@@ -23,7 +23,7 @@ enum class Origins { track, forget };  // forget: offsets are not needed
 class AlignedText {
  public:
   AlignedText() = default;
-  // `text` stands at `base` in the original and must outlive this.
+  // `text` is at offset `base` of the original and must outlive this.
   AlignedText(std::string_view text, std::uint32_t base, Origins origins)
       : view_(text), base_(base), tracked_(origins == Origins::track) {}
 
@@ -36,14 +36,14 @@ class AlignedText {
   // Its position in the original; for changed, untracked text only 0 at the start and more elsewhere.
   [[nodiscard]] std::uint32_t base() const noexcept { return base_; }
 
-  // The original bytes that the byte at `at` belongs to: whole characters, always. Unknown when not tracked.
+  // The original bytes of the byte at `at`, always whole characters. Unknown if not tracked.
   [[nodiscard]] Range origin(std::uint32_t at) const noexcept;
   // The original bytes of a range that is not empty.
   [[nodiscard]] Range origin(Range range) const noexcept {
     return {origin(range.begin).begin, origin(range.end - 1).end};
   }
 
-  // A part as a text of its own. It must not outlive this one.
+  // A part as a separate text. It must not outlive this one.
   [[nodiscard]] AlignedText part(Range range) const;
 
  private:
@@ -55,7 +55,7 @@ class AlignedText {
   bool untouched_ = true, tracked_ = false;
 };
 
-// Makes the next text from left to right out of pieces of the last one and of new characters.
+// Builds the next text from left to right, from pieces of the last one and new characters.
 class Rewriter {
  public:
   explicit Rewriter(const AlignedText& from);
@@ -63,8 +63,8 @@ class Rewriter {
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(to_.own_.size()); }
   // The bytes of `range`, unchanged.
   void keep(Range range);
-  // The bytes of `range`, each as `table` has it, up to one that has nothing there (0): its place is returned.
-  // The table has nothing for bytes beyond ASCII.
+  // The bytes of `range`, each mapped by `table`, up to the first that the table maps to 0; returns its position.
+  // The table maps all bytes beyond ASCII to 0.
   [[nodiscard]] std::uint32_t map(Range range, const std::array<char, 256>& table);
   // New text that replaces the original bytes `origin`.
   void put(std::string_view text, Range origin);
@@ -77,7 +77,7 @@ class Rewriter {
   AlignedText to_;
 };
 
-// Bytes of any kind as well-formed text: ill-formed ones are U+FFFD, and remember what they were.
+// Any bytes as well-formed text: ill-formed ones become U+FFFD and keep their origin.
 [[nodiscard]] AlignedText well_formed(std::string_view bytes, Origins origins);
 
 }  // namespace headlight::text

@@ -12,7 +12,7 @@ bool is_chinese(char32_t c) noexcept {
          (c >= 0x2F800 && c <= 0x2FA1F);
 }
 
-// Controls and formats. Of the private characters, the reference drops only the first and last of each
+// Control and format characters. Of the private-use characters, the reference drops only the first and last of each
 // range: its table was made from a list that names no others.
 bool is_bert_control(char32_t c) noexcept {
   if (c == 0xE000 || c == 0xF8FF || c == 0xF0000 || c == 0xFFFFD || c == 0x100000 || c == 0x10FFFD)
@@ -35,7 +35,7 @@ void clean_step_by_step(const BertCleaning& step, AlignedText& text) {
   if (step.chinese && !is_ascii(text.text())) {
     each_character(text, [&](Rewriter& to, Range range, char32_t code) {
       if (!is_chinese(code)) return to.keep(range);
-      // The space before belongs to the character before: at the start, to nothing.
+      // The inserted space belongs to the previous character; at the start, to none.
       const std::uint32_t base = text.base();
       to.put(" ", range.begin == 0 ? Range{base, base} : text.origin(range.begin - 1));
       to.keep(range);
@@ -49,8 +49,8 @@ void clean_step_by_step(const BertCleaning& step, AlignedText& text) {
   if (step.lowercase) lowercase(text);
 }
 
-// All steps for each character at once. False for the rare text in which marks that stay must first be put
-// in order with their neighbours; nothing has changed then.
+// All steps for each character at once. Returns false for the rare text in which remaining marks must first be
+// reordered with their neighbours; nothing has changed then.
 class OnePass {
  public:
   OnePass(const BertCleaning& step, const AlignedText& text) : step_(step), text_(text), to_(text) {}
@@ -96,7 +96,7 @@ class OnePass {
   const BertCleaning& step_;
   const AlignedText& text_;
   Rewriter to_;
-  Range before_{text_.base(), text_.base()};  // of the last character that was not dropped
+  Range before_{text_.base(), text_.base()};  // of the last character that was kept
   std::vector<char32_t> parts_;
   std::string new_;
 };

@@ -28,8 +28,8 @@ bool is_symbol(char c) {
 }
 
 // Separates two neighbours that `fits` accepts, with a space `before` and `after` them if requested.
-// Pairs do not overlap: characters of one pair are not part of the next. All that is looked for is ASCII, so
-// that bytes do for characters.
+// Pairs do not overlap: characters of one pair are not part of the next. All searched characters are ASCII, so
+// that bytes can be compared.
 struct Spaces {
   bool first = false, middle = true, last = false;
 };
@@ -68,7 +68,7 @@ std::vector<std::string> split_at_spaces(std::string_view line) {
   return words;
 }
 
-// Words hold no spaces, so that a run is its words with spaces between.
+// Words contain no spaces, so an n-gram is its words joined by spaces.
 Counts runs_of(const std::vector<std::string>& words, std::size_t length) {
   Counts counts;
   for (std::size_t begin = 0; begin + length <= words.size(); ++begin) {
@@ -93,7 +93,7 @@ void add(Bleu& sum, const ScoredSentence& sentence) {
   sum.words += size;
   sum.reference_words += std::max<std::int64_t>(closest, 0);
   for (std::size_t n = 1; n <= kLongest; ++n) {
-    Counts most;  // a run counts as often as the reference has it that has it most often
+    Counts most;  // an n-gram counts at most as often as in the reference that has it most often
     for (const auto& reference : references)
       for (const auto& [run, count] : runs_of(reference, n)) most[run] = std::max(most[run], count);
     for (const auto& [run, count] : runs_of(words, n)) {
@@ -139,7 +139,7 @@ Bleu bleu(std::span<const ScoredSentence> sentences) {
   double logarithm = 0, part = 1;
   for (std::size_t n = 0; n < kLongest; ++n) {
     if (result.written[n] == 0) return result;
-    // Each length without any shared run counts half as much as the one before.
+    // An n-gram length without any match counts half as much as the one before.
     double shared = static_cast<double>(result.shared[n]);
     if (result.shared[n] == 0) shared = part /= 2;
     logarithm += std::log(shared / static_cast<double>(result.written[n]));

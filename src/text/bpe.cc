@@ -11,7 +11,7 @@
 namespace headlight::text {
 namespace {
 
-// Up to this many symbols, looking at all pairs again after each merge is faster than a queue.
+// Up to this many symbols, scanning all pairs again after each merge is faster than a queue.
 constexpr std::size_t kFew = 40;
 
 std::uint64_t key_of(TokenId left, TokenId right) {
@@ -24,7 +24,7 @@ std::size_t scatter(std::uint64_t key) noexcept {
 
 constexpr std::string_view kMetaspace = "\u2581";
 
-// True when no merge makes a token that has ▁ behind another character: then merges never reach over
+// True if no merge creates a token with ▁ after another character: merges then never cross
 // the start of a ▁ that follows something else.
 bool cuts_at_metaspace(const BpeParts& parts) {
   if (parts.ignore_merges || !parts.prefix.empty() || !parts.suffix.empty() || !parts.vocab.find(kMetaspace))
@@ -38,7 +38,7 @@ bool cuts_at_metaspace(const BpeParts& parts) {
   });
 }
 
-// Numbers, smallest first. Pairs often arrive in ascending order (long runs of one letter): those are kept
+// Numbers, smallest first. Pairs often arrive in ascending order (long runs of one letter), so those are kept
 // in two sorted lists, and only the rest in a heap.
 class RisingQueue {
  public:
@@ -54,7 +54,7 @@ class RisingQueue {
     if (run_.empty() || value >= run_.back()) run_.push_back(value);
     else heap_.push(value);
   }
-  // The smallest, which is taken out; kNothing when there is none.
+  // Removes and returns the smallest; kNothing if there is none.
   std::uint64_t pop() {
     const std::uint64_t a = first_at_ < first_.size() ? first_[first_at_] : kNothing;
     const std::uint64_t b = run_at_ < run_.size() ? run_[run_at_] : kNothing;
@@ -80,7 +80,7 @@ MergeTable::MergeTable(const std::vector<BpeParts::Merge>& merges)
     const std::uint64_t key = key_of(merges[rank].left, merges[rank].right);
     std::size_t slot = scatter(key) & mask_;
     while (slots_[slot].merge.rank != kNone && slots_[slot].key != key) slot = (slot + 1) & mask_;
-    slots_[slot] = {key, {rank, merges[rank].result}};  // of a pair listed twice, the later line counts
+    slots_[slot] = {key, {rank, merges[rank].result}};  // if a pair is listed twice, the later line counts
   }
 }
 
@@ -91,22 +91,22 @@ MergeTable::Merge MergeTable::find(TokenId left, TokenId right) const noexcept {
   return {};
 }
 
-Bpe::Bpe(const BpeParts& parts, Unit unit) : parts_(parts), unit_(unit), merges_(parts.merges) {
+Bpe::Bpe(const BpeParts& parts, Symbols symbols) : parts_(parts), symbols_(symbols), merges_(parts.merges) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     const auto value = static_cast<unsigned char>(byte);
     const std::string name =
-        unit == Unit::bytes ? to_utf8(character_of(value)) : std::string(1, static_cast<char>(byte));
+        symbols == Symbols::bytes ? to_utf8(character_of(value)) : std::string(1, static_cast<char>(byte));
     bytes_[byte] = parts.vocab.find(name).value_or(-1);
     fallback_[byte] = parts.byte_fallback ? parts.vocab.find(name_of_byte(value)).value_or(-1) : -1;
   }
   if (parts.unknown) unknown_ = parts.vocab.find(*parts.unknown);
-  if (unit == Unit::bytes && parts.ignore_merges) {
+  if (symbols == Symbols::bytes && parts.ignore_merges) {
     raw_.reserve(parts.vocab.count());
     for (TokenId id = 0; id < parts.vocab.size(); ++id)
       if (const auto bytes = characters_to_bytes(parts.vocab.token(id)); bytes && !bytes->empty())
         raw_.add(*bytes, id);
   }
-  if (unit == Unit::characters && cuts_at_metaspace(parts)) safe_cut_ = kMetaspace;
+  if (symbols == Symbols::characters && cuts_at_metaspace(parts)) safe_cut_ = kMetaspace;
 }
 
 std::optional<TokenId> Bpe::symbol(std::string_view text, bool first, bool last) const {
@@ -117,13 +117,13 @@ std::optional<TokenId> Bpe::symbol(std::string_view text, bool first, bool last)
   }
   if (plain) return parts_.vocab.find(text);
   std::string name = first ? std::string() : parts_.prefix;
-  if (unit_ == Unit::bytes) append(name, character_of(static_cast<unsigned char>(text[0])));
+  if (symbols_ == Symbols::bytes) append(name, character_of(static_cast<unsigned char>(text[0])));
   else name += text;
   if (last) name += parts_.suffix;
   return parts_.vocab.find(name);
 }
 
-// The word's characters as symbols. Characters that the vocabulary lacks become bytes, the unknown token, or nothing.
+// The characters of the word as symbols. Characters outside the vocabulary become bytes, the unknown token, or nothing.
 void Bpe::add_symbols(std::string_view word, std::vector<Piece>& out) const {
   std::optional<Piece> unknown;
   const auto add_unknown = [&] {
@@ -132,7 +132,7 @@ void Bpe::add_symbols(std::string_view word, std::vector<Piece>& out) const {
   };
   const auto size = static_cast<std::uint32_t>(word.size());
   for (std::uint32_t at = 0, next = 0; at < size; at = next) {
-    next = at + (unit_ == Unit::bytes ? 1 : static_cast<std::uint32_t>(length_from(word[at])));
+    next = at + (symbols_ == Symbols::bytes ? 1 : static_cast<std::uint32_t>(length_from(word[at])));
     const std::string_view text = word.substr(at, next - at);
     if (const auto id = symbol(text, at == 0, next == size)) {
       add_unknown();
@@ -159,7 +159,7 @@ void Bpe::add_symbols(std::string_view word, std::vector<Piece>& out) const {
 
 void Bpe::encode(std::string_view word, std::vector<Piece>& out) const {
   if (parts_.ignore_merges) {
-    const auto whole = unit_ == Unit::bytes ? raw_.find(word) : parts_.vocab.find(word);
+    const auto whole = symbols_ == Symbols::bytes ? raw_.find(word) : parts_.vocab.find(word);
     if (whole) {
       out.push_back({*whole, 0, static_cast<std::uint32_t>(word.size())});
       return;
@@ -212,7 +212,7 @@ void Bpe::merge_many(std::vector<Piece>& pieces, std::size_t first) const {
   RisingQueue queue(std::move(waiting));
   for (std::uint64_t entry = queue.pop(); entry != RisingQueue::kNothing; entry = queue.pop()) {
     const auto i = static_cast<std::uint32_t>(entry);
-    // The pair may have changed, or gone, since it was queued.
+    // The pair may have changed or disappeared since it was queued.
     if (p[i].id < 0 || after[i] == kEnd) continue;
     const std::uint32_t j = after[i];
     const MergeTable::Merge merge = merges_.find(p[i].id, p[j].id);

@@ -35,7 +35,7 @@ class MergeTable {
 
 class Bpe : public WordModel {
  public:
-  Bpe(const BpeParts& parts, Unit unit);
+  Bpe(const BpeParts& parts, Symbols symbols);
   void encode(std::string_view word, std::vector<Piece>& out) const override;
   [[nodiscard]] std::string_view safe_cut() const noexcept override { return safe_cut_; }
 
@@ -46,7 +46,7 @@ class Bpe : public WordModel {
   void merge_many(std::vector<Piece>& pieces, std::size_t first) const;
 
   const BpeParts& parts_;
-  Unit unit_;
+  Symbols symbols_;
   MergeTable merges_;
   TokenTable raw_;                       // whole words as bytes, for ignore_merges
   std::array<TokenId, 256> bytes_{};     // symbol of a byte (or of an ASCII character), -1 for none

@@ -17,7 +17,7 @@ TokenId id_of(TokenTable& vocab, std::string_view token) {
   return id;
 }
 
-// Learns until the vocabulary is full or pairs are too rare. `prefix` marks symbols that go on a word;
+// Learns until the vocabulary is full or pairs are too rare. `prefix` marks symbols inside a word;
 // it is written once at the front of a merged token.
 void learn(MergeLearner& learner, TokenTable& vocab, std::string_view prefix,
            const TokenizerTraining& options, std::vector<BpeParts::Merge>* merges) {
@@ -89,7 +89,7 @@ void MergeLearner::change(TokenId left, TokenId right, std::int64_t by, std::uin
 }
 
 MergeLearner::Pair MergeLearner::best() {
-  // Counts of the queue may be old: too large (looked up again when they reach the top), never too small.
+  // Queued counts may be outdated: too large (updated when they reach the top), never too small.
   std::sort(grown_.begin(), grown_.end());
   grown_.erase(std::unique(grown_.begin(), grown_.end()), grown_.end());
   for (const std::uint64_t key : grown_) queue_.push({uses_[key].count, key});
@@ -159,7 +159,7 @@ WordPieceParts train_word_piece(const std::vector<CountedWord>& words, const Tok
   add_specials(parts.vocab, options);
   const std::vector<char32_t> alphabet = alphabet_of(words, options);
   for (const char32_t code : alphabet) id_of(parts.vocab, to_utf8(code));
-  // A character that may begin a word may go on one too, as far as there is room.
+  // A character that may begin a word may also continue one, if there is space.
   for (const char32_t code : alphabet)
     if (parts.vocab.size() < options.vocab) id_of(parts.vocab, parts.prefix + to_utf8(code));
   MergeLearner learner;

@@ -23,7 +23,7 @@ class MergeLearner {
   };
   // The most frequent pair, the one with the smallest ids among equals; a count of 0 when none is left.
   [[nodiscard]] Pair best();
-  // Makes `result` of that pair everywhere.
+  // Replaces that pair by `result` everywhere.
   void merge(const Pair& pair, TokenId result);
   // Never merges that pair.
   void forget(const Pair& pair) { uses_.erase(key_of(pair.left, pair.right)); }
@@ -31,7 +31,7 @@ class MergeLearner {
  private:
   struct Uses {
     std::int64_t count = 0;
-    std::vector<std::uint32_t> words;  // that have the pair, or had it once
+    std::vector<std::uint32_t> words;  // words that contain the pair, or did once
   };
   struct Candidate {
     std::int64_t count = 0;

@@ -37,7 +37,7 @@ CharsmapTable::CharsmapTable(std::string_view bytes) {
   if (!replacements_.empty() && replacements_.back() != '\0') replacements_ += '\0';
 }
 
-// A unit holds a label, an offset to its children and whether a value hangs below (Yata's darts-clone).
+// A unit stores a label, an offset to its children and whether a value follows (Yata's darts-clone).
 template <class Seen>
 void CharsmapTable::walk(std::string_view text, const Seen& seen, std::size_t* steps) const noexcept {
   const auto offset_of = [](std::uint32_t unit) { return (unit >> 10) << ((unit & (1U << 9)) >> 6); };

@@ -20,7 +20,7 @@ class CharsmapTable {
     std::size_t length = 0;  // bytes of text that are replaced
     std::string_view replacement;
   };
-  // The shortest or the longest start of `text` that the table replaces.
+  // The shortest or the longest prefix of `text` that the table replaces.
   [[nodiscard]] std::optional<Match> shortest(std::string_view text) const noexcept;
   [[nodiscard]] std::optional<Match> longest(std::string_view text) const noexcept;
   // Whether there is a rule for this character alone, or followed by more ASCII.

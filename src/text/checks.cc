@@ -15,7 +15,7 @@
 namespace headlight::text {
 namespace {
 
-constexpr std::size_t kMostSteps = 256;  // of one kind; real tokenizers have a handful
+constexpr std::size_t kMostSteps = 256;  // steps of one kind; real tokenizers have a handful
 
 template <class... Parts>
 [[noreturn]] void refuse(std::string_view code, const Parts&... parts) {
@@ -84,7 +84,7 @@ void check_model(const SentencePieceParts& model) {
     refuse("byte", "byte fallback needs a piece for each of 256 bytes");
 }
 
-// Every id has one token, added or not.
+// Every id belongs to one token, added or not.
 void check_added(const TokenizerParts& parts, const TokenTable& vocab) {
   std::unordered_map<std::string_view, TokenId> contents;
   std::unordered_map<TokenId, std::string_view> ids;

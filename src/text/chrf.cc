@@ -58,7 +58,7 @@ AllShares compare(const std::array<Counts, kLongest>& translation,
   return shares;
 }
 
-// Precision and recall are means over the lengths that both sides have.
+// Precision and recall are averaged over the lengths that occur on both sides.
 double score_of(const AllShares& shares, double beta) {
   double precision = 0, recall = 0;
   int lengths = 0;

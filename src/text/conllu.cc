@@ -23,7 +23,7 @@ std::optional<Index> number(std::string_view text) {
   return value;
 }
 
-// "15-16" or "8.1": both numbers, when there is nothing else.
+// Parses "15-16" or "8.1" to both numbers; none if anything else follows.
 std::optional<std::pair<Index, Index>> two_numbers(std::string_view text, char between) {
   const std::size_t at = text.find(between);
   if (at == std::string_view::npos) return std::nullopt;
@@ -128,7 +128,7 @@ class Reader {
       text_ = std::string(trimmed(joined));
     }
     for (const Surface& surface : surfaces_) {
-      // Spaces of any kind: some files have ones that do not break.
+      // Any kind of space: some files use non-breaking ones.
       while (at < text_->size() && is_one_of(character_at(*text_, at).code, kSpace))
         at += character_at(*text_, at).length;
       if (!std::string_view(*text_).substr(at).starts_with(surface.form)) {

@@ -27,7 +27,7 @@ struct Tree {
 inline constexpr Index kLongestTree = 4096;  // words
 
 // Throws Error{input} that names the line: columns, numbers, heads that are missing or form a cycle, words
-// that are not in the text. Empty nodes ("8.1") are passed over.
+// that are not in the text. Skips empty nodes ("8.1").
 [[nodiscard]] std::vector<Tree> parse_conllu(std::string_view text, const std::string& name);
 
 }  // namespace headlight::text

@@ -17,7 +17,7 @@ constexpr std::string_view kGapHeader =
     "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL";
 constexpr std::string_view kWinogenderHeader = "sentid\tsentence";
 
-// A place in characters as one in bytes.
+// Converts a position in characters to one in bytes.
 std::optional<std::size_t> byte_of(std::string_view text, std::size_t character) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < character; ++i) {
@@ -35,7 +35,7 @@ class GapLine {
     check_utf8(place_, kCode, line);
   }
   [[nodiscard]] std::string column(std::size_t i) const { return std::string(columns_[i]); }
-  // The words of one column where the next one says they are.
+  // Finds the words of one column at the position that the next column gives.
   [[nodiscard]] ByteSpan span(std::size_t column) const {
     const std::string_view words = columns_[column], offset = columns_[column + 1], text = columns_[1];
     std::size_t characters = 0;
@@ -59,7 +59,7 @@ class GapLine {
   std::vector<std::string_view> columns_;
 };
 
-// "he", "him" or "his" of a sentence that has one of them once.
+// "he", "him" or "his" if it occurs exactly once in the sentence.
 std::optional<ByteSpan> only_pronoun(std::string_view text) {
   constexpr std::string_view kPronouns[] = {"he",   "him",  "his",  "she",   "her",
                                             "hers", "they", "them", "their", "theirs"};
@@ -94,7 +94,7 @@ CorefSet parse_winogender(std::string_view bytes, const std::string& name) {
     if (columns.size() != 2)
       refuse(place, kCode, concat("a line of Winogender has 2 columns; this one has ", columns.size()));
     check_utf8(place, kCode, lines[i]);
-    // "technician.customer.1.male.txt": occupation, other participant, and which of them is meant.
+    // "technician.customer.1.male.txt": occupation, other participant, and the number of the correct one.
     const std::vector<std::string_view> parts = split(columns[0], '.');
     if (parts.size() != 5 || (parts[2] != "0" && parts[2] != "1"))
       refuse(place, kCode,
@@ -130,7 +130,7 @@ CorefSet parse_gap(std::string_view bytes, const std::string& name) {
                    .pronoun = line.span(2),
                    .candidates = {line.span(4), line.span(7)}};
     const bool a = line.truth(6), b = line.truth(9);
-    if (a == b) {  // neither is meant, or both are
+    if (a == b) {  // neither is correct, or both are
       ++set.left_out;
       continue;
     }

@@ -15,7 +15,7 @@ struct CorefItem {
   std::string group;  // items of one group were written as variants of each other
   ByteSpan pronoun = {};
   std::vector<ByteSpan> candidates = {};
-  std::size_t right = 0;  // which of the candidates is meant
+  std::size_t right = 0;  // index of the correct candidate
 };
 
 struct CorefSet {
@@ -28,12 +28,12 @@ struct CorefSet {
 // Error{input} that names the line.
 [[nodiscard]] CorefSet parse_coref(std::string_view bytes, const std::string& name);
 
-// The readers that it chooses from.
+// The readers of the three formats.
 [[nodiscard]] CorefSet parse_winograd(std::string_view bytes, const std::string& name);
 [[nodiscard]] CorefSet parse_winogender(std::string_view bytes, const std::string& name);
 [[nodiscard]] CorefSet parse_gap(std::string_view bytes, const std::string& name);
 
-// Finds whole words in a text, ignoring case (of A to Z). The place nearest before `near`, else the
+// Finds whole words in a text, ignoring case (of A to Z): the occurrence nearest before `near`, otherwise the
 // first one after it; an empty span when there is none.
 [[nodiscard]] ByteSpan find_words(std::string_view text, std::string_view words, std::size_t near);
 

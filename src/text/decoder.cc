@@ -21,7 +21,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   text = out.append(text, at);
 }
 
-// All of the rules below start with a space and one of these; few tokens do.
+// All rules below start with a space and one of these characters; few tokens do.
 bool may_need_rules(std::string_view text) {
   constexpr std::string_view kSecond = ".?!,'nd";
   for (std::size_t at = text.find(' '); at != std::string_view::npos; at = text.find(' ', at + 1))

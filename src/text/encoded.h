@@ -13,7 +13,7 @@ namespace headlight::text {
 struct Token {
   TokenId id = 0;
   Range origin;
-  std::int32_t surface = -1;  // index in Encoded::surfaces when its text is not the vocabulary's
+  std::int32_t surface = -1;  // index in Encoded::surfaces if its text differs from the vocabulary's
   std::uint8_t type_id = 0;
   bool added = false;
 };

@@ -13,10 +13,10 @@
 namespace headlight::text {
 namespace {
 
-// Patterns are untrusted input, and a pattern can take time with the square of a text or worse. The limit is a
-// number of steps in proportion to the text, never a time: a text that one machine accepts, all accept. PCRE2
-// calls back before each item of the pattern; a step is one such call, or eight bytes that an item went over.
-// A sane pattern takes ten steps a byte at most.
+// Patterns are untrusted input, and a pattern can take quadratic time or worse. The limit is a
+// number of steps in proportion to the text, not a time, so that all machines accept the same texts. PCRE2
+// calls back before each item of the pattern; a step is one such call, or eight bytes that an item consumed.
+// A reasonable pattern takes at most ten steps per byte.
 constexpr std::uint64_t kSteps = 20'000, kStepsPerByte = 100, kBytesPerStep = 8;
 constexpr std::uint32_t kHeapLimitKib = 16'384;
 constexpr std::size_t kLongestPattern = 20'000;
@@ -26,8 +26,8 @@ constexpr std::size_t kLongestPattern = 20'000;
               concat("the pattern \"", escaped(pattern, 120), "\" ", what));
 }
 
-// Tokenizer files are written for Oniguruma. Where PCRE2 reads the same characters differently, it is
-// better to refuse than to split differently: \h (a hex digit there, a space here) and classes with &&.
+// Tokenizer files are written for Oniguruma. Patterns that PCRE2 would interpret differently are refused,
+// because a different split would be wrong: \h (a hex digit there, a space here) and classes with &&.
 void check_dialect(const std::string& pattern) {
   bool in_class = false;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -52,8 +52,8 @@ struct Budget {
   std::size_t place = 0;  // of the text, at the last call
 };
 
-// Bytes that an item may go over and then fail, so that no call tells of them: x{500}, or what a group matched
-// before (\1).
+// Bytes that an item may consume and then fail, which no callback reports: x{500}, or a back-reference
+// (\1).
 std::size_t bytes_of_item(std::string_view item, std::size_t remaining) {
   if (item.size() > 1 && item[0] == '\\' &&
       (item[1] == 'k' || item[1] == 'g' || (item[1] >= '1' && item[1] <= '9')))
@@ -95,7 +95,7 @@ Finder::Expression::Expression(const std::string& pattern)
     : pattern_(pattern), compiled_(std::make_unique<Compiled>()) {
   if (pattern.size() > kLongestPattern) refuse_expression(pattern, "is too long");
   check_dialect(pattern);
-  // MULTILINE: ^ and $ stand at line breaks, as Oniguruma has it. No \C: it would cut characters.
+  // MULTILINE: ^ and $ match at line breaks, as in Oniguruma. No \C: it would split characters.
   constexpr std::uint32_t options =
       PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT;
   int problem = 0;
@@ -111,11 +111,11 @@ Finder::Expression::Expression(const std::string& pattern)
   compiled_->limits = pcre2_match_context_create(nullptr);
   if (compiled_->limits == nullptr) throw std::bad_alloc();
   constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  pcre2_set_match_limit(compiled_->limits, none);  // PCRE2's own counts differ with and without machine code
+  pcre2_set_match_limit(compiled_->limits, none);  // PCRE2's own counts differ with and without JIT
   pcre2_set_depth_limit(compiled_->limits, none);
   pcre2_set_heap_limit(compiled_->limits, kHeapLimitKib);
   (void)pcre2_jit_compile(compiled_->code,
-                          PCRE2_JIT_COMPLETE);  // where it is refused, patterns are interpreted
+                          PCRE2_JIT_COMPLETE);  // if JIT is unavailable, patterns are interpreted
 }
 
 Finder::Expression::~Expression() = default;
@@ -136,11 +136,11 @@ void Finder::Expression::find(std::string_view text, Range within, std::vector<F
     const int result =
         pcre2_match(compiled_->code, subject, size, from, PCRE2_NO_UTF_CHECK, data.get(), limits.get());
     if (result != PCRE2_ERROR_JIT_STACKLIMIT) return result;
-    budget = before;  // deeper than machine code may go: interpreted, as on machines without it
+    budget = before;  // too deep for JIT: interpreted, as on machines without JIT
     return pcre2_match(compiled_->code, subject, size, from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, data.get(),
                        limits.get());
   };
-  std::size_t previous = 0;  // the end of the last match
+  std::size_t previous = 0;  // end of the last match
   const auto add = [&](std::size_t begin, std::size_t end, bool match) {
     found.push_back(
         {{within.begin + static_cast<std::uint32_t>(begin), within.begin + static_cast<std::uint32_t>(end)},

@@ -1,5 +1,5 @@
-// Chat templates: the format of a model's conversations, a program in the model's files. They are untrusted and run within
-// limits on steps, so that a template without end fails at the same step on every machine.
+// Chat templates: the format of a model's conversations, a program in the model's files. They are untrusted and run with
+// a limit on steps, so that an endless template fails at the same step on every machine.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class Template {
   Template(Template&&) noexcept;
   Template& operator=(Template&&) noexcept;
 
-  // `now` is what strftime_now() formats. Throws Error{input}: chat.template for a template that fails or takes too
-  // long, chat.messages for what the template itself refuses by raise_exception().
+  // `now` is the time for strftime_now(). Throws Error{input}: chat.template for a template that fails or takes too
+  // long, chat.messages for messages that the template rejects by raise_exception().
   [[nodiscard]] std::string render(const Object& variables, const std::tm& now, const Limits& limits) const;
 
  private:

@@ -17,7 +17,7 @@ namespace headlight::text::jinja {
 class ExpressionParser {
  protected:
   static constexpr int kDeepest =
-      100;  // levels of a tree, so that neither reading nor running it needs a large stack
+      100;  // limit of nesting, so that neither parsing nor running needs a large stack
 
   ExpressionParser(const std::vector<Token>& tokens, const std::string& name)
       : tokens_(tokens), name_(name) {}

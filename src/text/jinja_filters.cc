@@ -32,7 +32,7 @@ Value filter_tojson(Meter& meter, const Value& value, const Arguments& with) {
   return out;
 }
 
-// A part of a value by a path such as "function.name".
+// The part of a value at a path such as "function.name".
 Value part_at(Meter& meter, Value value, std::string_view path) {
   while (true) {
     const std::size_t dot = std::min(path.find('.'), path.size());
@@ -120,7 +120,7 @@ Value filter_map(Meter& meter, const Value& value, const Arguments& with) {
   return out;
 }
 
-// selectattr and rejectattr have the part's name first, then all have a test and its arguments.
+// selectattr and rejectattr take the part's name first; all take a test and its arguments.
 Value chosen(Meter& meter, const Value& value, const Arguments& with, bool by_part, bool keep) {
   const std::size_t skip = by_part ? 1 : 0;
   const std::string part = by_part ? text_argument(meter, with, 0, "attribute") : "";

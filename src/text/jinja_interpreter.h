@@ -20,7 +20,7 @@ class Interpreter {
     frames_.push_back(variables);
     add_functions();
   }
-  // Namespaces may hold each other.
+  // Namespaces may refer to each other.
   ~Interpreter() {
     for (const auto& space : spaces_) space->entries.clear();
   }
@@ -79,7 +79,7 @@ class Interpreter {
   Meter meter_;
   std::tm now_;
   Limits limits_;
-  std::vector<Object> frames_;  // the template's own, then loops from outside to inside
+  std::vector<Object> frames_;  // variables of the template, then of loops from outside to inside
   std::vector<std::shared_ptr<Object>> spaces_;
   int level_ = 0;
 };

@@ -1,4 +1,4 @@
-// Tags, and the words within them.
+// Splits a template into tags, and tags into words.
 #include <algorithm>
 #include <array>
 #include <charconv>

@@ -35,7 +35,7 @@ Value integer_result(Meter& meter, std::string_view with, std::int64_t a, std::i
   else if (with == "*") too_large = __builtin_mul_overflow(a, b, &out);
   else if (b == 0) meter.refuse("divides by zero");
   else if (a == std::numeric_limits<std::int64_t>::min() && b == -1) too_large = true;
-  else {  // towards minus infinity, as Python does it
+  else {  // towards minus infinity, as in Python
     const bool uneven = a % b != 0 && (a % b < 0) != (b < 0);
     out = with == "//" ? a / b - (uneven ? 1 : 0) : a % b + (uneven ? b : 0);
   }
@@ -161,7 +161,7 @@ Value item_of(Meter& meter, const Value& all, const Value& key) {
 }
 
 Value slice_of(Meter& meter, const Value& all, const Value& from, const Value& to, const Value& step) {
-  if (all.is_undefined()) return item_of(meter, all, from);  // says so
+  if (all.is_undefined()) return item_of(meter, all, from);  // throws
   if (!all.is_list() && !all.is_text()) return Undefined{"a slice"};
   const auto given = [&](const Value& v) {
     if (v.is_undefined() || v.is_none()) return false;

@@ -16,7 +16,7 @@ class Parser : private ExpressionParser {
   }
 
  private:
-  // Statements, up to a tag with one of these names, which is left where it is.
+  // Statements, up to a tag with one of these names, which is not consumed.
   NodePtr block(std::initializer_list<std::string_view> ends) {
     const Level level(*this);
     NodePtr all = make(NodeKind::block);
@@ -60,7 +60,7 @@ class Parser : private ExpressionParser {
       expect_end_tag();
       return jump;
     }
-    if (take_word("generation")) {  // marks the model's own text, for training; printed unchanged
+    if (take_word("generation")) {  // marks the text of the model, for training; printed unchanged
       expect_end_tag();
       NodePtr body = block({"endgeneration"});
       close("endgeneration");

@@ -15,7 +15,7 @@ class Meter {
  public:
   Meter(const std::string& name, std::uint64_t steps) : name_(name), left_(steps) {}
   void at(int line) { line_ = line; }
-  // One step is an operation, a part of a value that is looked at, or some bytes of a text.
+  // One step is an operation, an element of a value that is visited, or some bytes of a text.
   void charge(std::uint64_t steps);
   void charge_bytes(std::size_t bytes) { charge(bytes / 16); }
   // A new value: refused when it is too large or nested too deeply.
@@ -41,17 +41,17 @@ class Meter {
                              const Value& step);
 // The items of a loop: of a list, keys of a mapping, characters of a text; none for undefined.
 [[nodiscard]] List items_of(Meter& meter, const Value& all);
-// The number of them; throws when it has none.
+// The number of items; throws if it has none.
 [[nodiscard]] std::int64_t length_of(Meter& meter, const Value& all);
 
 [[nodiscard]] Value apply_filter(Meter& meter, std::string_view name, const Value& value,
                                  const Arguments& with);
 [[nodiscard]] bool apply_test(Meter& meter, std::string_view name, const Value& value, const Arguments& with);
-// Nothing when values of this kind have no such method.
+// Empty if values of this kind have no such method.
 [[nodiscard]] std::optional<Value> call_method(Meter& meter, const Value& self, std::string_view name,
                                                const Arguments& with);
 
-// Arguments of a kind, with a complaint for others.
+// Arguments of a kind; throws for others.
 [[nodiscard]] const std::string& text_argument(const Meter& meter, const Arguments& with, std::size_t place,
                                                std::string_view name);
 [[nodiscard]] std::int64_t integer_or(const Meter& meter, const Arguments& with, std::size_t place,
@@ -63,7 +63,7 @@ enum class Ends : std::uint8_t { left, right, both };
 [[nodiscard]] std::string replaced(Meter& meter, std::string_view text, std::string_view old,
                                    std::string_view fresh, std::int64_t most);
 [[nodiscard]] std::string in_case(std::string_view text,
-                                  bool upper);  // ASCII and what has a simple lower case
+                                  bool upper);  // ASCII, and characters with a simple lower case
 [[nodiscard]] std::string title_of(std::string_view text);
 [[nodiscard]] std::string capitalised(std::string_view text);
 

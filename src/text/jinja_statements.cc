@@ -80,7 +80,7 @@ Value Interpreter::loop_facts(const List& items, std::size_t i) const {
         return with.places.empty() ? Value() : with.places[i % with.places.size()];
       }));
   auto shared =
-      std::make_shared<Object>(std::move(facts));  // its items' sizes do not count: it is never printed
+      std::make_shared<Object>(std::move(facts));  // its size does not include the items: it is never printed
   shared->changes = true;
   return shared;
 }

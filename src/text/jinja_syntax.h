@@ -68,7 +68,7 @@ enum class TokenKind : std::uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string text = {};  // of a text its meaning, without marks and escapes
+  std::string text = {};  // of a text its value, without quotes and escapes
   std::int64_t integer = 0;
   double real = 0;
   int line = 1;
@@ -77,11 +77,11 @@ struct Token {
 // Throws Error{input}: "NAME, line 3: …".
 [[noreturn]] void refuse_template(const std::string& name, int line, std::string_view what);
 
-// Tags with white space treated as models' templates expect it: trim_blocks and lstrip_blocks are on.
+// Tags with the white-space rules that models' templates expect: trim_blocks and lstrip_blocks are on.
 [[nodiscard]] std::vector<Token> read_tokens(std::string_view source, const std::string& name);
 [[nodiscard]] NodePtr parse(const std::vector<Token>& tokens, const std::string& name);
 
-// Does this filter or test exist? Unknown ones are refused before a template runs.
+// Whether this filter or test exists. Unknown ones are refused before a template runs.
 [[nodiscard]] bool is_filter(std::string_view name);
 [[nodiscard]] bool is_test(std::string_view name);
 

@@ -33,7 +33,7 @@ struct None {};
 class Value {
  public:
   Value() : is_(Undefined{}) {}
-  Value(None none) : is_(none) {}                            // NOLINT: values are written as what they are
+  Value(None none) : is_(none) {}                            // NOLINT: implicit on purpose
   Value(Undefined undefined) : is_(std::move(undefined)) {}  // NOLINT
   Value(bool value) : is_(value) {}                          // NOLINT
   Value(std::int64_t value) : is_(value) {}                  // NOLINT
@@ -63,7 +63,7 @@ class Value {
   [[nodiscard]] bool is_list() const { return list() != nullptr; }
   [[nodiscard]] bool is_object() const { return object() != nullptr; }
 
-  // Null: it is something else.
+  // Null if it is of another type.
   [[nodiscard]] const std::string* text() const { return pointed<const std::string>(); }
   [[nodiscard]] const List* list() const;
   [[nodiscard]] Object* object() const { return pointed<Object>(); }
@@ -76,12 +76,12 @@ class Value {
 
   [[nodiscard]] bool truth() const;
   [[nodiscard]] std::string_view kind() const;  // for messages: "text", "list" …
-  // Two values that hold each other (a namespace) are not followed without end.
+  // Two values that refer to each other (a namespace) do not recurse without end.
   [[nodiscard]] bool equals(const Value& other, int depth = 0) const;
-  // As Python's str() and repr() print it.
+  // As printed by Python's str() and repr().
   [[nodiscard]] std::string printed() const;
   void print_quoted(std::string& out, int depth = 0) const;
-  // As json.dumps does it; `indent` < 0: in one line. Returns why it cannot be written; empty: it is.
+  // Like json.dumps; `indent` < 0: in one line. Returns why it cannot be written, or an empty text.
   [[nodiscard]] std::string_view print_json(std::string& out, int indent, int depth = 0) const;
 
  private:
@@ -96,11 +96,11 @@ class Value {
       is_;
 };
 
-// Keys in the order in which they came, as Python keeps them.
+// Keys in insertion order, as in Python.
 struct Object {
   std::vector<std::pair<std::string, Value>> entries = {};
   bool changes = false;  // a namespace: the only thing that a template may assign into
-  Extent extent = {};    // of a namespace always 1: it is neither printed nor compared by its parts
+  Extent extent = {};    // always 1 for a namespace, which is neither printed nor compared by its parts
 
   [[nodiscard]] const Value* find(std::string_view key) const;
   void set(std::string_view key, Value value);

@@ -1,4 +1,4 @@
-// A list of words, to ask what letters can still become.
+// A list of words that can be searched by prefix.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace headlight::text {
 
-// The end of a text: the letters, in lower case, of a word that may go on.
+// The state at the end of a text: the letters, in lower case, of a word that may continue.
 struct OpenWord {
   std::string letters;
-  bool has_digit = false;  // then it is not a word: "25th"
+  bool has_digit = false;  // it is then not a word: "25th"
 };
 // Reads more of the text, whole characters, and appends the words that end in it. A word is a run of letters and marks:
 // "aujourd'hui" and "peut-être" are two words each.
@@ -18,14 +18,14 @@ void read_words(OpenWord& open, std::string_view text, std::vector<std::string>&
 
 class KnownWords {
  public:
-  // Lower-case words, one a line, sorted by their bytes: `LC_ALL=C sort -u`. `name` is for messages. Throws Error{input}.
+  // Lower-case words, one per line, sorted by bytes: `LC_ALL=C sort -u`. `name` is for messages. Throws Error{input}.
   KnownWords(const std::string& name, std::string lines);
   KnownWords(const KnownWords&) = delete;  // words_ refers to lines_
   KnownWords& operator=(const KnownWords&) = delete;
   ~KnownWords() = default;
 
   [[nodiscard]] bool contains(std::string_view word) const noexcept;
-  // Is there a word that starts with these letters?
+  // Whether a word starts with these letters.
   [[nodiscard]] bool begins(std::string_view letters) const noexcept;
   [[nodiscard]] std::size_t size() const noexcept { return words_.size(); }
 

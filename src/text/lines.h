@@ -12,10 +12,10 @@ namespace headlight::text {
 [[nodiscard]] std::vector<std::string_view> lines_of(std::string_view text);
 // The parts between the separators; one more than there are separators.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char at);
-// Without spaces, tabs and line ends around it.
+// Without surrounding spaces, tabs and line ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
-// A place in a file, for messages.
+// A position in a file, for messages.
 struct FilePlace {
   const std::string& name;
   std::size_t line = 0;  // from 1

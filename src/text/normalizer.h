@@ -16,10 +16,10 @@ namespace headlight::text {
 
 class Normalizer {
  public:
-  // Throws Error{input} for patterns and tables that cannot be used.
+  // Throws Error{input} for unusable patterns and tables.
   explicit Normalizer(const std::vector<NormalizerStep>& steps);
 
-  // Bytes that a text of this size may grow to, in all its parts together: 16 times, and a megabyte.
+  // The limit of a text's growth, in bytes, over all its parts: 16 times, and a megabyte.
   [[nodiscard]] static std::size_t allowance(std::size_t size) noexcept {
     return 16 * size + (std::size_t{1} << 20);
   }
@@ -37,8 +37,8 @@ class Normalizer {
   std::vector<Step> steps_;
 };
 
-// Writes characters in the place of others. `change` 0: in the place of the next one; -n: of the next
-// one, and n more are dropped; 1: new, beside the one before.
+// Writes characters in place of others. `change` 0: in place of the next one; -n: of the next
+// one, and n more are dropped; 1: inserted after the previous one.
 class Transformer {
  public:
   explicit Transformer(const AlignedText& from, Rewriter& to, std::uint32_t at = 0)
@@ -53,14 +53,14 @@ class Transformer {
 };
 
 void lowercase(AlignedText& text);
-// All that BERT does to a text.
+// All steps of BERT's normalizer.
 void clean_for_bert(const BertCleaning& step, AlignedText& text);
 // One of Unicode's four forms.
 void apply_form(UnicodeForm form, AlignedText& text);
-// What is left of a character in NFD without nonspacing marks. False, and nothing appended, for characters
-// with a mark that stays and whose place depends on the characters around it.
+// The NFD form of a character without nonspacing marks. Returns false, and appends nothing, for characters
+// with a remaining mark whose position depends on the neighbouring characters.
 [[nodiscard]] bool append_bare(char32_t code, std::vector<char32_t>& parts);
-// SentencePiece's table, grapheme by grapheme. Stops, with too much text, above `limit` bytes.
+// SentencePiece's table, grapheme by grapheme. Stops once the text exceeds `limit` bytes.
 void apply_charsmap(const CharsmapTable& table, AlignedText& text, std::size_t limit);
 // Throws Error{input}: the text has grown too much.
 [[noreturn]] void refuse_growth();

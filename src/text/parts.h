@@ -1,6 +1,6 @@
 // The description of a tokenizer as plain data: the sections of a tokenizer.json and their settings.
 // Readers and training produce it, and make_tokenizer() creates a Tokenizer from it.
-// A sequence of steps is a vector; a sequence within a sequence is the same thing written flat.
+// A sequence of steps is a vector; nested sequences are flattened.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@
 
 namespace headlight::text {
 
-// Bytes of a token that is looked for at every place of a text; longer ones are refused. It keeps the search
-// linear in the text whatever a file says.
+// Bytes of a token that is searched at every position of a text; longer ones are refused. This keeps the search
+// linear in the text for every file.
 inline constexpr std::size_t kLongestToken = 1000;
 
 struct Pattern {
@@ -45,7 +45,7 @@ struct Charsmap {
   std::string bytes;  // SentencePiece's precompiled table of replacements
 };
 struct NmtCleaning {};
-struct BytesAsCharacters {};  // every byte becomes the character that represents it
+struct BytesAsCharacters {};  // every byte is replaced by the character that represents it
 using NormalizerStep = std::variant<UnicodeForm, Lowercase, StripAccents, BertCleaning, Replace, Prepend,
                                     StripEnds, Charsmap, NmtCleaning, BytesAsCharacters>;
 
@@ -89,7 +89,7 @@ struct BpeParts {
   std::vector<Merge> merges;  // by priority
   std::optional<std::string> unknown = std::nullopt;
   std::string prefix = {};  // in front of every symbol but a word's first
-  std::string suffix = {};  // behind a word's last symbol
+  std::string suffix = {};  // after a word's last symbol
   bool fuse_unknown = false, byte_fallback = false, ignore_merges = false;
 };
 struct UnigramParts {
@@ -158,7 +158,7 @@ struct JoinWordPieces {
 struct JoinSuffixed {
   std::string suffix = "</w>";
 };
-struct JoinBytes {};  // <0xE2> and friends
+struct JoinBytes {};  // <0xE2> and similar
 struct Fuse {};
 struct StripCharacters {
   std::string content = " ";
@@ -175,9 +175,9 @@ using DecoderStep = std::variant<ByteLevel, Metaspace, JoinWordPieces, JoinSuffi
 struct AddedToken {
   TokenId id = 0;
   std::string content;
-  bool single_word = false;             // only with no word character beside it
-  bool lstrip = false, rstrip = false;  // takes the white space beside it
-  bool normalized = false;              // looked for after normalization
+  bool single_word = false;             // only without adjacent word characters
+  bool lstrip = false, rstrip = false;  // includes adjacent white space
+  bool normalized = false;              // searched after normalization
   bool special = false;
 };
 
@@ -190,10 +190,10 @@ struct TokenizerParts {
   std::vector<DecoderStep> decoder;  // none: tokens joined with spaces
 };
 
-// The vocabulary of whichever model it is.
+// The vocabulary of the model, whatever its kind.
 [[nodiscard]] const TokenTable& vocab_of(const ModelParts& model);
 
-// Checks that the parts fit together and makes them run. Throws Error{input}.
+// Creates a tokenizer and checks that the parts are consistent. Throws Error{input}.
 [[nodiscard]] Tokenizer make_tokenizer(TokenizerParts parts);
 // The parts of a tokenizer, to be written to a file.
 [[nodiscard]] const TokenizerParts& parts_of(const Tokenizer& tokenizer);

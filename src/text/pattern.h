@@ -18,20 +18,20 @@ struct Found {
 
 class Finder {
  public:
-  // Throws Error{input} when a regular expression does not compile or means something else in PCRE2.
+  // Throws Error{input} if a regular expression does not compile or has another meaning in PCRE2.
   explicit Finder(const Pattern& pattern);
   ~Finder();
   Finder(Finder&&) noexcept;
   Finder& operator=(Finder&&) noexcept;
 
   // All of `within` as matches and what is between them, in order. Ranges count from the start of
-  // `text`; nothing outside of `within` is looked at. Throws Error{input} when the expression needs too
+  // `text`; nothing outside `within` is read. Throws Error{input} when the expression needs too
   // much time for this text.
   void find(std::string_view text, Range within, std::vector<Found>& found) const;
 
  private:
   class Expression;
-  // The end of the match that starts at `at`; the known patterns leave nothing between matches.
+  // The end of the match that starts at `at`; the known patterns leave no gaps between matches.
   using Scanner = std::uint32_t (*)(std::string_view text, std::uint32_t at, std::uint32_t end);
   static Scanner known(std::string_view expression);
 
@@ -43,7 +43,7 @@ class Finder {
   std::unique_ptr<Expression> expression_;
 };
 
-// GPT-2's own split pattern, which the byte-level pre-tokenizer has built in.
+// GPT-2's split pattern, the default of the byte-level pre-tokenizer.
 [[nodiscard]] std::string_view gpt2_pattern();
 [[nodiscard]] std::string_view llama3_pattern();
 [[nodiscard]] std::string_view qwen2_pattern();

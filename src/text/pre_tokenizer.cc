@@ -21,7 +21,7 @@ void rewrite(Words& words, const Change& change) {
   words.text = to.finish();
 }
 
-// Is this the start of the whole original text?
+// Whether this is the start of the whole original text.
 bool at_start(const Words& words, Range range) { return words.text.base() == 0 && range.begin == 0; }
 
 void add_prefix_space(Words& words) {
@@ -50,7 +50,7 @@ void apply_metaspace(const Metaspace& step, Words& words) {
     if (range.end > kept) to.keep({kept, range.end});
   });
   if (!step.split) return;
-  // Every replacement begins a word.
+  // Every replacement starts a word.
   std::vector<Range> ranges;
   ranges.reserve(words.text.size() / 5);
   for (const Range range : words.ranges) {
@@ -73,7 +73,7 @@ Kind kind_of(char32_t code) {
   return is_one_of(code, kSpace) ? Kind::space : kAlone(code) ? Kind::alone : Kind::letter;
 }
 
-// Cuts at white space, and around characters that are words of their own.
+// Splits at white space, and around characters that are separate words.
 template <bool (*kAlone)(char32_t)>
 void cut_words(Words& words) {
   static const std::array<Kind, 128> kAscii = [] {

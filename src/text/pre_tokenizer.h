@@ -1,4 +1,4 @@
-// Cuts normalized text into the words that the model sees one by one.
+// Splits normalized text into the words that the model sees one by one.
 #pragma once
 
 #include <vector>
@@ -16,14 +16,14 @@ struct Words {
 
 class PreTokenizer {
  public:
-  // Throws Error{input} for patterns that cannot be used.
+  // Throws Error{input} for unusable patterns.
   explicit PreTokenizer(const std::vector<PreTokenizerStep>& steps);
 
   // `words` comes as one range over all of the text.
   void apply(Words& words) const;
-  // The last step turns bytes into characters. It is left to the model, which sees the bytes instead.
+  // The last step converts bytes to characters. It is left to the model, which reads the bytes instead.
   [[nodiscard]] bool ends_in_bytes() const noexcept { return ends_in_bytes_; }
-  // A step treats the start of the original text as no other place.
+  // Some step treats the start of the original text differently from other positions.
   [[nodiscard]] bool asks_for_start() const noexcept;
 
  private:
@@ -37,7 +37,7 @@ class PreTokenizer {
   bool ends_in_bytes_ = false;
 };
 
-// Punctuation as BERT sees it: \p{P} and every sign of ASCII.
+// Punctuation as in BERT: \p{P} and every ASCII symbol.
 [[nodiscard]] bool is_bert_punctuation(char32_t code) noexcept;
 
 }  // namespace headlight::text

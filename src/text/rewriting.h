@@ -1,4 +1,4 @@
-// Ways to go through a text and write it again, for normalizers.
+// Loops over a text that write its new form, for normalizers.
 #pragma once
 
 #include <array>
@@ -28,9 +28,9 @@ void keep_characters(AlignedText& text, const Keep& keep) {
 
 struct AsciiChanges {
   bool lowercase = false;
-  bool clean = false;  // white space of lines is a space, other controls are nothing
+  bool clean = false;  // line breaks and tabs become spaces, other control characters are dropped
 };
-// For Rewriter::map(): 0, which ends a run, for controls that go, for NUL, and beyond ASCII.
+// For Rewriter::map(): 0, which ends a run, for dropped control characters, for NUL, and beyond ASCII.
 constexpr std::array<char, 256> ascii_table(AsciiChanges changes) {
   std::array<char, 256> table{};
   for (std::size_t i = 1; i < 128; ++i) {

@@ -17,7 +17,7 @@ struct Scan {
   [[nodiscard]] bool is(std::uint32_t place, unsigned classes) const noexcept {
     return place < end && is_one_of(at(place).code, classes);
   }
-  // Where the run of characters with (or without) these classes ends, after at most `most` of them.
+  // The end of the run of characters with (or without) these classes, after at most `most` of them.
   [[nodiscard]] std::uint32_t run(std::uint32_t place, unsigned classes, bool with,
                                   std::uint32_t most = std::numeric_limits<std::uint32_t>::max()) const {
     for (std::uint32_t n = 0; n < most && place < end; ++n) {
@@ -54,7 +54,7 @@ std::uint32_t contraction(const Scan& scan, std::uint32_t place, LetterCase lett
   return place;
 }
 
-// \s+(?!\S)|\s+ : all white space, but the last one stays with the word behind it.
+// \s+(?!\S)|\s+ : all white space, except that the last one stays with the word after it.
 std::uint32_t spaces(const Scan& scan, std::uint32_t place) {
   std::uint32_t last = place, after = place;
   while (scan.is(after, kSpace)) {

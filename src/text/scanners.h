@@ -1,5 +1,5 @@
-// The split patterns of well-known tokenizers, written out. Each returns the end of the match that
-// starts at `at`; together the matches cover the text. Time is linear: no position is looked at more
+// The split patterns of well-known tokenizers, as hand-written scanners. Each returns the end of the match that
+// starts at `at`; together the matches cover the text. Time is linear: no position is read more
 // often than a fixed number of times.
 #pragma once
 

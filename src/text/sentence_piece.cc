@@ -21,7 +21,7 @@ ByteTrie tokens_of_type(const SentencePieceParts& parts, Type type) {
   return ByteTrie(std::move(entries));
 }
 
-// Bytes that were tokens of their own.
+// Bytes that were separate tokens.
 std::string decode_bytes(std::string_view bytes) {
   std::string text;
   while (!bytes.empty()) {
@@ -69,7 +69,7 @@ SentencePiece::Prefix SentencePiece::normalize_prefix(std::string_view bytes) co
   return {bytes.substr(0, length), length};
 }
 
-// Bytes at the start that no rule can touch.
+// Bytes at the start that no rule changes.
 std::size_t SentencePiece::plain_run(std::string_view bytes) const {
   std::size_t length = 0;
   while (length < bytes.size() && plain_[static_cast<unsigned char>(bytes[length])]) ++length;
@@ -151,7 +151,7 @@ void SentencePiece::encode(std::string_view bytes, Origins origins, WordCache& c
       const auto base = static_cast<std::uint32_t>(begin);
       const Range range{base + piece.begin, base + piece.end};
       const bool unknown = piece.id == unknown_ && !parts_.byte_fallback;
-      if (unknown && unknown_before) {  // a run of unknown pieces is one
+      if (unknown && unknown_before) {  // a run of unknown pieces is one token
         Token& last = out.tokens.back();
         last.origin.end = normalized.origins[range.end];
         if (last.surface >= 0) out.surfaces.back() += normalized.text.substr(range.begin, range.size());

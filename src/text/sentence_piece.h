@@ -28,7 +28,7 @@ class SentencePiece {
 
   // Any bytes; one that is not part of a UTF-8 character is U+FFFD.
   void encode(std::string_view bytes, Origins origins, WordCache& cache, Encoded& out) const;
-  // Control symbols are kept as their names, or left out. The space before the first word stays behind a name.
+  // Control symbols are kept as their names, or omitted. The space before the first word stays after a name.
   [[nodiscard]] std::string decode(std::span<const TokenId> ids, SpecialTokens special) const;
 
  private:

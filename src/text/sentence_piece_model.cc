@@ -24,7 +24,7 @@ std::uint32_t symbol_length(std::string_view text, const ByteTrie& user_defined,
   return static_cast<std::uint32_t>(length > 0 ? length : length_from(text[0]));
 }
 
-// Merges the pair that makes the piece with the highest score, the leftmost of equals.
+// Merges the pair that gives the piece with the highest score, the leftmost of equals.
 class BpeWord : public WordModel {
  public:
   BpeWord(const SentencePieceParts& parts, const ByteTrie& user_defined, TokenId unknown)
@@ -33,7 +33,7 @@ class BpeWord : public WordModel {
   void encode(std::string_view word, std::vector<Piece>& out) const override {
     constexpr std::uint32_t kEnd = std::numeric_limits<std::uint32_t>::max();
     struct Symbol {
-      std::uint32_t before = 0, after = 0, begin = 0, end = 0;  // empty when it was merged away
+      std::uint32_t before = 0, after = 0, begin = 0, end = 0;  // empty once it is merged into another
       bool frozen = false;
     };
     struct Pair {
@@ -55,7 +55,7 @@ class BpeWord : public WordModel {
       symbols.push_back(symbol);
     }
     std::priority_queue<Pair> queue;
-    std::unordered_map<std::string_view, std::uint32_t> halves;  // unused pieces: where their left half ends
+    std::unordered_map<std::string_view, std::uint32_t> halves;  // unused pieces: the end of their left half
     const auto wait = [&](std::uint32_t left, std::uint32_t right) {
       if (left == kEnd || right == kEnd || symbols[left].frozen || symbols[right].frozen) return;
       const std::string_view text =
@@ -91,7 +91,7 @@ class BpeWord : public WordModel {
     const auto id = parts_.vocab.find(text);
     return id && is_text(parts_.types[static_cast<std::size_t>(*id)]) ? id : std::nullopt;
   }
-  // Pieces that are not to be used are given back as the halves they were made of.
+  // Pieces marked as unused are replaced by the halves they were merged from.
   void cut(std::string_view word, std::uint32_t begin, std::uint32_t end,
            const std::unordered_map<std::string_view, std::uint32_t>& halves, std::vector<Piece>& out) const {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> todo = {{begin, end}};

@@ -18,7 +18,7 @@ class SentencePieceModel {
   // Appends the pieces of a stretch. `score` is the sum so far; models without scores do not change it.
   virtual void encode(std::string_view stretch, float& score, WordCache& cache,
                       std::vector<Piece>& out) const = 0;
-  // May the text be cut before each ▁ that follows another character?
+  // Whether the text may be split before each ▁ that follows another character.
   [[nodiscard]] virtual bool cuts_at_spaces() const = 0;
 };
 

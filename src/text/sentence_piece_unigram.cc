@@ -13,13 +13,13 @@ namespace {
 
 using Type = SentencePieceParts::Type;
 constexpr float kUnknownPenalty = 10;
-// Memory for words up to this size is kept from word to word; for longer ones it is given back.
+// Memory for words up to this size is kept between words; for longer ones it is freed.
 constexpr std::uint32_t kKeptPlaces = 4096;
 
-// Words from the cache are right only if no other cut comes so close to the best one that rounding could
-// prefer it. SentencePiece adds scores as floats along the whole text, so how much rounding can do depends
-// on the sum so far. The last piece that encode() appends is no token: it holds the word's margin (how much
-// worse the second best cut is) and its score.
+// Words from the cache are right only if no other segmentation is so close to the best one that rounding could
+// prefer it. SentencePiece adds scores as floats along the whole text, so the effect of rounding depends
+// on the sum so far. The last piece that encode() appends is no token: it stores the word's margin (the difference
+// to the second best segmentation) and its score.
 class UnigramWord : public WordModel {
  public:
   static constexpr TokenId kNumbers = -2;
@@ -159,7 +159,7 @@ class UnigramModel : public SentencePieceModel {
       const std::span<const Piece> pieces = cached.first(cached.size() - 1);
       const auto margin = std::bit_cast<float>(cached.back().begin),
                  total = std::bit_cast<float>(cached.back().end);
-      // Each of two cuts adds at most one score per byte, each with half a unit in the last place.
+      // Each of two segmentations adds at most one score per byte, each with half a unit in the last place.
       const double steps = static_cast<double>(stretch.size()) + 2;
       const double doubt = 2 * steps * FLT_EPSILON *
                            (std::abs(static_cast<double>(score)) + std::abs(static_cast<double>(total)));

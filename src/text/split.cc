@@ -5,7 +5,7 @@
 namespace headlight::text {
 namespace {
 
-// A match joins the piece before it, unless that is a match that has been joined or stands alone.
+// A match joins the piece before it, unless that piece is a joined match or a separate one.
 void merge_with_previous(const std::vector<Found>& found, std::vector<Range>& out, std::size_t first) {
   bool previous = false;
   for (const auto& [range, match] : found) {

@@ -1,4 +1,4 @@
-// Splitting words further: at matches of a pattern, or at characters of a kind.
+// Splits words further: at matches of a pattern, or at characters of a kind.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,15 @@ namespace headlight::text {
 
 struct SplitOptions {
   SplitBehavior behavior = SplitBehavior::isolated;
-  bool invert = false;  // what is between the matches counts as match
+  bool invert = false;  // matches are the text between the matches
 };
 
-// Appends to `out` the ranges that `found`, which covers one word, leaves under this behavior.
+// Appends to `out` the ranges into which `found`, which covers one word, splits it under this behavior.
 void arrange(const std::vector<Found>& found, SplitBehavior behavior, std::vector<Range>& out);
 
 void split(Words& words, const Finder& finder, const SplitOptions& options);
 
-// Every character for which `is_match` holds is a match of its own.
+// Every character for which `is_match` holds is a separate match.
 template <class Predicate>
 void split_at(Words& words, const Predicate& is_match, SplitBehavior behavior) {
   std::vector<Range> ranges;

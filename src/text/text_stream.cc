@@ -5,8 +5,8 @@
 namespace headlight::text {
 namespace {
 
-// Tokens of the prompt that are decoded together with new ones: enough for the space or the word's first half in
-// front of them.
+// Tokens of the prompt that are decoded together with new ones: enough for a preceding space or first half of a
+// word.
 constexpr std::size_t kOverlap = 6;
 constexpr std::size_t kLongestCharacter = 16;     // in tokens, with marks that join
 constexpr std::string_view kReplaced = "\uFFFD";  // text of an incomplete character
@@ -16,7 +16,7 @@ constexpr std::string_view kReplaced = "\uFFFD";  // text of an incomplete chara
 TokenText::TokenText(Tokenizer tokenizer, std::vector<TokenId> before)
     : tokenizer_(std::move(tokenizer)), tokens_(std::move(before)), given_(tokens_.size()) {
   begin_ = given_ - std::min(given_, kOverlap);
-  // Not in the middle of a character: its bytes would spoil those of the next one.
+  // Not inside a character, whose bytes would corrupt the next one.
   const std::size_t least = begin_ - std::min(begin_, kLongestCharacter);
   while (begin_ > least && decode(given_).find(kReplaced) != std::string::npos) --begin_;
 }
@@ -31,7 +31,7 @@ std::string TokenText::add(TokenId token) {
   if (now.ends_with(kReplaced)) return {};
   const std::string before = decode(given_);
   if (now.size() <= before.size()) return {};
-  begin_ = given_;  // where a character ended, and one token or more before the next ones
+  begin_ = given_;  // the end of a character, at least one token before the next one
   given_ = tokens_.size();
   return now.substr(before.size());
 }
@@ -57,7 +57,7 @@ std::string StopStrings::add(std::string_view text) {
 
 std::string StopStrings::finish() { return std::move(held_); }
 
-// Where the longest end of the text starts that is the beginning of a string.
+// The start of the longest suffix of the text that is a prefix of the string.
 std::size_t StopStrings::possible_start() const noexcept {
   std::size_t longest = 0;
   for (const std::string& stop : strings_) longest = std::max(longest, stop.size());

@@ -17,7 +17,7 @@ class TokenText {
   TokenText(Tokenizer tokenizer, std::vector<TokenId> before);
   // The text that is certain now; empty while a character is incomplete.
   [[nodiscard]] std::string add(TokenId token);
-  // The text that was held back.
+  // The text held back so far.
   [[nodiscard]] std::string finish();
 
  private:
@@ -25,10 +25,10 @@ class TokenText {
   Tokenizer tokenizer_;
   std::vector<TokenId> tokens_;
   std::size_t begin_ = 0;  // decoding starts here
-  std::size_t given_ = 0;  // the text of tokens before it has been given out
+  std::size_t given_ = 0;  // the text of earlier tokens has been returned
 };
 
-// Looks for the first of some strings in a text that comes in pieces.
+// Searches some strings in a text that arrives in pieces.
 class StopStrings {
  public:
   explicit StopStrings(std::vector<std::string> strings);  // none may be empty

@@ -7,7 +7,7 @@
 namespace headlight::text {
 namespace {
 
-// Ids may be this sparse: a file of n tokens cannot ask for more than 4·n + 4096 places.
+// The sparsest ids that are accepted: a file of n tokens cannot request more than 4·n + 4096 entries.
 constexpr std::size_t kSparse = 4, kSlack = 4096;
 
 std::uint64_t mixed(std::uint64_t x) noexcept {
@@ -19,7 +19,7 @@ std::uint64_t mixed(std::uint64_t x) noexcept {
 
 }  // namespace
 
-// Words of 8 bytes; the last one overlaps the one before it, so that no length needs a loop of bytes.
+// Words of 8 bytes; the last one overlaps the one before it, so that no length needs a loop over bytes.
 std::uint64_t hash_of(std::string_view text) noexcept {
   constexpr std::uint64_t kFactor = 0x9FB21C651E98DF25U;
   const auto load8 = [](const char* at) {

@@ -1,4 +1,4 @@
-// The vocabulary: tokens by id and ids by token. Ids may have holes; memory goes by the tokens' bytes
+// The vocabulary: tokens by id and ids by token. Ids may have gaps; memory is proportional to the tokens' bytes
 // and the largest id, which add() keeps near the number of tokens.
 #pragma once
 
@@ -19,7 +19,7 @@ class TokenTable {
  public:
   enum class Added { yes, token_taken, id_taken, id_too_large };
 
-  // Nothing changes unless the answer is yes. Ids are refused when negative or far beyond the number of
+  // Changes nothing unless it returns true. Ids are refused when negative or far beyond the number of
   // tokens announced by reserve(), which also makes room.
   Added add(std::string_view token, TokenId id);
   void reserve(std::size_t tokens, std::size_t bytes = 0);
@@ -28,7 +28,7 @@ class TokenTable {
   [[nodiscard]] bool has(TokenId id) const noexcept {
     return id >= 0 && id < size() && places_[static_cast<std::size_t>(id)].present;
   }
-  // Empty for a hole.
+  // Empty for a gap.
   [[nodiscard]] std::string_view token(TokenId id) const noexcept {
     if (!has(id)) return {};
     const Place& place = places_[static_cast<std::size_t>(id)];

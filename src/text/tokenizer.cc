@@ -15,13 +15,13 @@ const TokenTable& vocab_of(const ModelParts& model) {
   return std::visit([](const auto& parts) -> const TokenTable& { return parts.vocab; }, model);
 }
 
-std::unique_ptr<WordModel> make_word_model(const ModelParts& parts, Unit unit) {
-  if (const auto* bpe = std::get_if<BpeParts>(&parts)) return std::make_unique<Bpe>(*bpe, unit);
+std::unique_ptr<WordModel> make_word_model(const ModelParts& parts, Symbols symbols) {
+  if (const auto* bpe = std::get_if<BpeParts>(&parts)) return std::make_unique<Bpe>(*bpe, symbols);
   if (const auto* unigram = std::get_if<UnigramParts>(&parts))
-    return std::make_unique<Unigram>(*unigram, unit);
+    return std::make_unique<Unigram>(*unigram, symbols);
   if (const auto* pieces = std::get_if<WordPieceParts>(&parts))
-    return std::make_unique<WordPiece>(*pieces, unit);
-  return std::make_unique<WordLevel>(std::get<WordLevelParts>(parts), unit);
+    return std::make_unique<WordPiece>(*pieces, symbols);
+  return std::make_unique<WordLevel>(std::get<WordLevelParts>(parts), symbols);
 }
 
 Tokenizer make_tokenizer(TokenizerParts parts) {

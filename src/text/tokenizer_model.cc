@@ -19,7 +19,8 @@ TokenizerModel::TokenizerModel(TokenizerParts parts)
   if (const auto* pieces = std::get_if<SentencePieceParts>(&parts_.model))
     sentence_piece_ = std::make_unique<SentencePiece>(*pieces);
   else
-    model_ = make_word_model(parts_.model, pre_tokenizer_.ends_in_bytes() ? Unit::bytes : Unit::characters);
+    model_ =
+        make_word_model(parts_.model, pre_tokenizer_.ends_in_bytes() ? Symbols::bytes : Symbols::characters);
   for (const AddedToken& token : parts_.added) size_ = std::max(size_, token.id + 1);
   if (const auto* unigram = std::get_if<UnigramParts>(&parts_.model)) unknown_surface_ = unigram->unknown;
 }
@@ -55,7 +56,7 @@ Encoded TokenizerModel::encode(std::string_view text, Origins origins) const {
     sentence_piece_->encode(text, origins, *cache, out);
     return out;
   }
-  // Where a normalizer makes several characters of the first, only their origins tell that each is the start.
+  // If a normalizer replaces the first character by several, only their origins tell that each is at the start.
   if (!parts_.normalizer.empty() && pre_tokenizer_.asks_for_start()) origins = Origins::track;
   const AlignedText whole = well_formed(text, origins);
   std::size_t allowance = Normalizer::allowance(whole.size());

@@ -53,7 +53,7 @@ class TokenizerModel {
   std::unique_ptr<text::SentencePiece> sentence_piece_;  // replaces all other steps
   text::Decoder decoder_;
   TokenId size_ = 0;
-  std::optional<TokenId> unknown_surface_;  // the token whose text is what it stands for
+  std::optional<TokenId> unknown_surface_;  // the token whose text is the unknown text
   mutable text::WordCachePool caches_;
 };
 

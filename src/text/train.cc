@@ -26,13 +26,13 @@ Replace single_spaces() {
   return step;
 }
 
-// An elided article, pronoun or "que" precedes an ordinary word; a space in front gives that word its usual token. The
-// decoder takes the space away again.
+// An elided article, pronoun or "que" is followed by an ordinary word; a space before that word gives it its usual token. The
+// decoder removes the space.
 void part_elisions(TokenizerParts& parts) {
   const std::string elided = R"((?<=\b[ldnsjtmcLDNSJTMC]|\b[qQ]u|squ)')";
   for (const NormalizerStep& step : parts.normalizer)
     if (const auto* replace = std::get_if<Replace>(&step); replace != nullptr && replace->content == "' ")
-      return;  // they are parted already
+      return;  // already separated
   parts.normalizer.emplace_back(Replace{{elided + R"((?=\p{L}))", true}, "' "});
   parts.decoder.emplace_back(Replace{{elided + R"( (?=\p{L}))", true}, "'"});
 }
@@ -154,7 +154,7 @@ Template template_of(const TokenizerTraining& options) {
     if (std::none_of(result.specials.begin(), result.specials.end(), same))
       result.specials.push_back({token, {{token, id_of(token)}}});
   };
-  std::vector<TemplatePiece> behind;  // what follows the text follows the second text too
+  std::vector<TemplatePiece> behind;  // the tokens after the text are also those after a second text
   bool text_seen = false;
   std::string_view rest = options.around;
   while (!rest.empty()) {
@@ -210,7 +210,7 @@ void check(const TokenizerTraining& options) {
                       concat("\"", escaped(token), "\" is a single character; special tokens need a name"));
   }
   if (!bytes && !unknown_of(options.special))
-    refuse_training(ErrorKind::usage, "this kind needs a special token \"<unk>\" for what it has not seen");
+    refuse_training(ErrorKind::usage, "this kind needs a special token \"<unk>\" for unknown text");
 }
 
 }  // namespace

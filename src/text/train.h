@@ -1,4 +1,4 @@
-// Tokenizers learned from text. One pass over the texts, then all happens on counted words; the result
+// Trains tokenizers on text. One pass over the texts, then everything works on counted words; the result
 // depends only on the texts and the options.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace headlight::text {
 
 // Stores the next text in its argument; false at the end. Texts may be lines, documents or
-// pieces of files: words never reach from one text into the next.
+// pieces of files: words never span two texts.
 using TextSource = std::function<bool(std::string& text)>;
 
 enum class TokenizerKind { bpe, unigram, word_piece, characters, bytes };
@@ -26,7 +26,7 @@ struct TokenizerTraining {
   bool lowercase = false;
   bool elisions =
       false;  // bpe: what follows the apostrophe of a French elision is a word: "l'animal" is l' and animal
-  std::int64_t min_frequency = 2;  // pairs, pieces and characters that are rarer are not learned
+  std::int64_t min_frequency = 2;  // pairs, pieces and characters with fewer occurrences are not learned
   // Called now and then: the current step and its progress (0 … 1; below 0: unknown).
   std::function<void(std::string_view doing, double done)> progress = {};
 };
@@ -34,22 +34,22 @@ struct TokenizerTraining {
 // The special tokens that a kind of tokenizer usually has.
 [[nodiscard]] std::vector<std::string> usual_special_tokens(TokenizerKind kind);
 
-// Throws Error{usage} for options that cannot be met, Error{input} when the texts hold nothing.
+// Throws Error{usage} for impossible options, Error{input} for texts without content.
 [[nodiscard]] Tokenizer train_tokenizer(const TextSource& texts, const TokenizerTraining& options);
 
-// The same tokens for texts whose elisions are parted: see TokenizerTraining.
+// The same tokens for texts with separated elisions: see TokenizerTraining.
 [[nodiscard]] Tokenizer with_elisions(const Tokenizer& tokenizer);
 
-// The same tokenizer, whose texts end with the token `end` unless special tokens are left out.
+// The same tokenizer, which ends texts with the token `end` unless special tokens are omitted.
 [[nodiscard]] Tokenizer with_end(const Tokenizer& tokenizer, TokenId end);
 
-// A text and how often it was seen.
+// A text and the number of its occurrences.
 struct CountedWord {
   std::string word;
   std::int64_t count = 0;
 };
 
-// The three algorithms, on words in any order that does not change (train_tokenizer sorts them).
+// The three algorithms, on words in a fixed order (train_tokenizer sorts them).
 // Ids 0 … special-1 are taken; the vocabulary of the result begins with them.
 [[nodiscard]] BpeParts train_bpe(const std::vector<CountedWord>& words, const TokenizerTraining& options);
 [[nodiscard]] WordPieceParts train_word_piece(const std::vector<CountedWord>& words,

@@ -1,5 +1,5 @@
-// Unicode's normal forms. Characters are taken apart, marks are put in order, and for NFC and NFKC put
-// together again; each character knows whether it stands for an original one or is new beside it.
+// Unicode's normal forms. Characters are decomposed, marks are sorted, and for NFC and NFKC composed
+// again; each character records whether it replaces an original one or is inserted after it.
 #include <utf8proc.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ int combining_class(char32_t code) {
   return code < 0x300 ? 0 : utf8proc_get_property(static_cast<utf8proc_int32_t>(code))->combining_class;
 }
 
-// The one character that two are together, or 0.
+// The composition of two characters, or 0.
 char32_t composed(char32_t a, char32_t b) {
   if (a >= kHangulL && a < kHangulL + kHangulLs && b >= kHangulV && b < kHangulV + kHangulVs)
     return kHangulS + ((a - kHangulL) * kHangulVs + (b - kHangulV)) * kHangulTs;
@@ -42,7 +42,7 @@ char32_t composed(char32_t a, char32_t b) {
 
 using Parts = std::array<utf8proc_int32_t, 32>;
 
-// What a character is taken into; itself when it is one. Valid as long as `parts`.
+// The decomposition of a character; itself if it has none. Valid as long as `parts`.
 std::span<const utf8proc_int32_t> decomposed(char32_t code, bool compatible, Parts& parts) {
   int bounds = 0;
   const auto options =
@@ -128,7 +128,7 @@ void apply_form(UnicodeForm form, AlignedText& text) {
   Rewriter to(text);
   std::vector<Mark> marks;
   for (std::uint32_t at = 0; at < text.size();) {
-    // ASCII stays; only its last character may take a mark.
+    // ASCII is unchanged; only its last character may combine with a mark.
     std::uint32_t plain = at;
     while (plain < text.size() && !high(plain)) ++plain;
     std::uint32_t end = plain;

@@ -22,20 +22,20 @@ struct Best {
 
 }  // namespace
 
-ByteTrie trie_of(const TokenTable& vocab, Unit unit) {
+ByteTrie trie_of(const TokenTable& vocab, Symbols symbols) {
   std::vector<std::pair<std::string, std::int32_t>> entries;
   entries.reserve(vocab.count());
   for (TokenId id = 0; id < vocab.size(); ++id) {
     const std::string_view token = vocab.token(id);
     if (token.empty()) continue;
-    if (unit == Unit::characters) entries.emplace_back(token, id);
+    if (symbols == Symbols::characters) entries.emplace_back(token, id);
     else if (auto bytes = characters_to_bytes(token)) entries.emplace_back(std::move(*bytes), id);
   }
   return ByteTrie(std::move(entries));
 }
 
-Unigram::Unigram(const UnigramParts& parts, Unit unit)
-    : parts_(parts), unit_(unit), trie_(trie_of(parts.vocab, unit)) {
+Unigram::Unigram(const UnigramParts& parts, Symbols symbols)
+    : parts_(parts), symbols_(symbols), trie_(trie_of(parts.vocab, symbols)) {
   if (!parts.scores.empty())
     unknown_score_ = *std::min_element(parts.scores.begin(), parts.scores.end()) - kUnknownPenalty;
   for (unsigned byte = 0; byte < 256; ++byte)
@@ -56,7 +56,7 @@ void Unigram::encode(std::string_view word, std::vector<Piece>& out) const {
     if (best[end].id < 0 || total > best[end].score) best[end] = {total, begin, id};
   };
   for (std::uint32_t at = 0, next = 0; at < size; at = next) {
-    next = at + (unit_ == Unit::bytes ? 1 : static_cast<std::uint32_t>(length_from(word[at])));
+    next = at + (symbols_ == Symbols::bytes ? 1 : static_cast<std::uint32_t>(length_from(word[at])));
     bool single = false;
     ByteTrie::Node node = ByteTrie::kRoot;
     for (std::uint32_t end = at; end < size;) {

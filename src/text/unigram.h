@@ -1,4 +1,4 @@
-// The unigram model: of all ways to cut a word into tokens, the one with the largest sum of scores.
+// The unigram model: of all segmentations of a word into tokens, the one with the largest sum of scores.
 #pragma once
 
 #include <array>
@@ -11,20 +11,20 @@ namespace headlight::text {
 class Unigram : public WordModel {
  public:
   // Throws Error{input} when a word may need the unknown token and there is none.
-  Unigram(const UnigramParts& parts, Unit unit);
+  Unigram(const UnigramParts& parts, Symbols symbols);
   void encode(std::string_view word, std::vector<Piece>& out) const override;
 
  private:
   void add(std::string_view word, Piece piece, std::vector<Piece>& out) const;
 
   const UnigramParts& parts_;
-  Unit unit_;
+  Symbols symbols_;
   ByteTrie trie_;
   double unknown_score_ = 0;
   std::array<TokenId, 256> fallback_{};
 };
 
-// The tokens of a vocabulary as they look in words of these units.
-[[nodiscard]] ByteTrie trie_of(const TokenTable& vocab, Unit unit);
+// The tokens of a vocabulary in the form that words with these symbols have.
+[[nodiscard]] ByteTrie trie_of(const TokenTable& vocab, Symbols symbols);
 
 }  // namespace headlight::text

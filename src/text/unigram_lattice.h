@@ -1,4 +1,4 @@
-// All ways to cut a word into candidates of a unigram vocabulary: their probabilities, and the best one.
+// All segmentations of a word into candidates of a unigram vocabulary: their probabilities, and the best one.
 #pragma once
 
 #include <cmath>
@@ -65,7 +65,7 @@ class Lattice {
     return total * count;
   }
 
-  // The best way to cut the word, the whole word as one candidate excepted or not; false: there is none.
+  // The best segmentation, optionally excluding the whole word as one candidate; false: there is none.
   bool best(bool whole_allowed, std::vector<std::uint32_t>& ids, double& total) {
     before_.assign(size_ + 1, kNever);
     last_.assign(size_ + 1, nullptr);

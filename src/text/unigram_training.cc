@@ -89,8 +89,8 @@ class UnigramTrainer {
     }
   }
 
-  // Substrings that are seen more than once. One that is always followed by the same character is left
-  // to the longer one.
+  // Substrings that occur more than once. One that is always followed by the same character is omitted
+  // in favour of the longer one.
   void seed() {
     std::unordered_map<std::string_view, std::int64_t> counts;
     for (const auto& [word, count] : words_) {
@@ -128,7 +128,7 @@ class UnigramTrainer {
     candidates_ = std::move(all);
   }
 
-  // In sorted order the extensions of a text follow it; one with the same frequency is the only one.
+  // In sorted order, a text is followed by its extensions; one with the same frequency is the only one.
   static void drop_followed(std::vector<Candidate>& sorted) {
     std::vector<Candidate> kept;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -170,8 +170,8 @@ class UnigramTrainer {
     candidates_ = std::move(kept);
   }
 
-  // Keeps the candidates whose absence would cost the likelihood most, when each is written with the
-  // best other ones instead.
+  // Keeps the candidates whose removal would lower the likelihood most, if each is replaced by the
+  // best other candidates.
   void prune(std::size_t keep) {
     const ByteTrie tree = trie();
     Lattice lattice(tree, candidates_);
@@ -199,7 +199,7 @@ class UnigramTrainer {
         ++always;
         continue;
       }
-      if (used[i] == 0 || total > candidates_[i].score) continue;  // never chosen, and never will be
+      if (used[i] == 0 || total > candidates_[i].score) continue;  // not chosen, now or later
       const double log_sum = std::log(sum), own = std::log(used[i]) - log_sum;
       const double log_other = std::log(sum + used[i] * static_cast<double>(ids.size() - 1));
       double instead = 0;

@@ -23,15 +23,15 @@ void add_unknown(const TokenTable& vocab, const std::string& unknown, std::strin
 
 }  // namespace
 
-WordPiece::WordPiece(const WordPieceParts& parts, Unit unit)
+WordPiece::WordPiece(const WordPieceParts& parts, Symbols symbols)
     : parts_(parts),
-      unit_(unit),
-      trie_(trie_of(parts.vocab, unit)),
+      symbols_(symbols),
+      trie_(trie_of(parts.vocab, symbols)),
       continued_(trie_.walk(ByteTrie::kRoot, parts.prefix)) {}
 
 void WordPiece::encode(std::string_view word, std::vector<Piece>& out) const {
   const std::size_t first = out.size();
-  const std::size_t characters = unit_ == Unit::bytes ? word.size() : count_characters(word);
+  const std::size_t characters = symbols_ == Symbols::bytes ? word.size() : count_characters(word);
   bool known = characters <= parts_.longest_word;
   for (std::uint32_t at = 0; known && at < word.size();) {
     Piece longest{-1, at, at};
@@ -52,7 +52,7 @@ void WordPiece::encode(std::string_view word, std::vector<Piece>& out) const {
 
 void WordLevel::encode(std::string_view word, std::vector<Piece>& out) const {
   const auto id =
-      unit_ == Unit::bytes ? parts_.vocab.find(bytes_to_characters(word)) : parts_.vocab.find(word);
+      symbols_ == Symbols::bytes ? parts_.vocab.find(bytes_to_characters(word)) : parts_.vocab.find(word);
   if (id) out.push_back({*id, 0, static_cast<std::uint32_t>(word.size())});
   else add_unknown(parts_.vocab, parts_.unknown, word, out);
 }

@@ -1,4 +1,4 @@
-// Models that look words up: WordPiece, which cuts greedily from the left, and plain word lists.
+// Models that look words up: WordPiece, which splits greedily from the left, and plain word lists.
 #pragma once
 
 #include "text/byte_trie.h"
@@ -8,24 +8,24 @@ namespace headlight::text {
 
 class WordPiece : public WordModel {
  public:
-  WordPiece(const WordPieceParts& parts, Unit unit);
+  WordPiece(const WordPieceParts& parts, Symbols symbols);
   void encode(std::string_view word, std::vector<Piece>& out) const override;
 
  private:
   const WordPieceParts& parts_;
-  Unit unit_;
+  Symbols symbols_;
   ByteTrie trie_;
-  ByteTrie::Node continued_;  // where words go on: behind the prefix
+  ByteTrie::Node continued_;  // after the prefix for continuations
 };
 
 class WordLevel : public WordModel {
  public:
-  WordLevel(const WordLevelParts& parts, Unit unit) : parts_(parts), unit_(unit) {}
+  WordLevel(const WordLevelParts& parts, Symbols symbols) : parts_(parts), symbols_(symbols) {}
   void encode(std::string_view word, std::vector<Piece>& out) const override;
 
  private:
   const WordLevelParts& parts_;
-  Unit unit_;
+  Symbols symbols_;
 };
 
 }  // namespace headlight::text

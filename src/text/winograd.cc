@@ -26,7 +26,7 @@ std::string collapsed(std::string_view text) {
   return out;
 }
 
-// One schema in the making: the texts of its elements, by the way from the schema to them.
+// A schema while it is read: the texts of its elements, by their path below the schema.
 class Schema {
  public:
   void add(const std::string& path, std::string text) { texts_[path].push_back(std::move(text)); }

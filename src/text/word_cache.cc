@@ -3,7 +3,7 @@
 namespace headlight::text {
 namespace {
 
-// A cache begins small, as most texts are: clearing the largest takes longer than encoding a sentence.
+// A cache starts small, because most texts are: clearing the largest takes longer than encoding a sentence.
 constexpr std::size_t kFirstSlots = std::size_t{1} << 8, kMostSlots = std::size_t{1} << 17;
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;  // of words, and as many of tokens
 constexpr std::size_t kMostIdle = 16;
@@ -22,7 +22,7 @@ std::size_t WordCache::slot_of(std::string_view word, std::uint64_t hash) const 
   return slot;
 }
 
-// Half full: twice as many slots. Full: start again, common words are back at once.
+// If half of the slots are used, their number doubles; a full cache is emptied, and common words return at once.
 void WordCache::make_room() {
   const bool crowded = entries_.size() >= slots_.size() / 2;
   if ((crowded && slots_.size() == kMostSlots) || keys_.size() > kMostBytes ||

@@ -26,11 +26,11 @@ class WordCache {
     std::uint64_t hash = 0;
     std::uint32_t key = 0, key_size = 0, first = 0, count = 0;
   };
-  // The slot of this word, or the free one where it belongs.
+  // The slot of this word, or the free slot for it.
   [[nodiscard]] std::size_t slot_of(std::string_view word, std::uint64_t hash) const;
   void make_room();
 
-  std::vector<std::uint32_t> slots_;  // index of an entry + 1, 0 for none; at most half of them are taken
+  std::vector<std::uint32_t> slots_;  // index of an entry + 1, 0 for none; at most half of them are used
   std::vector<Entry> entries_;
   std::string keys_;
   std::vector<Piece> pieces_;

@@ -20,14 +20,14 @@ class WordModel {
   virtual ~WordModel() = default;
   // Appends the tokens of a word that is not empty.
   virtual void encode(std::string_view word, std::vector<Piece>& out) const = 0;
-  // A character before which the word may be cut without changing a token, unless the same character
-  // stands before it. Without pre-tokenizer, a text is one long word; it is split so that its parts can be cached.
+  // A character before which the word may be split without changing a token, unless the same character
+  // precedes it. Without a pre-tokenizer, a text is one long word; it is split so that its parts can be cached.
   [[nodiscard]] virtual std::string_view safe_cut() const noexcept { return {}; }
 };
 
-// A symbol of a word: a character, or one byte if the pre-tokenizer ends in bytes.
-enum class Unit { characters, bytes };
+// A symbol of a word: a character, or one byte if the pre-tokenizer outputs bytes.
+enum class Symbols { characters, bytes };
 
-[[nodiscard]] std::unique_ptr<WordModel> make_word_model(const ModelParts& parts, Unit unit);
+[[nodiscard]] std::unique_ptr<WordModel> make_word_model(const ModelParts& parts, Symbols symbols);
 
 }  // namespace headlight::text

@@ -10,7 +10,7 @@ namespace {
 
 enum class Kind { space, word, unspaced, mark, symbol };
 
-// Scripts whose words stand without spaces between them. (Tibetan has its own separators, which are punctuation.)
+// Scripts without spaces between words. (Tibetan has its own separators, which are punctuation.)
 bool is_unspaced(char32_t code) {
   struct Block {
     char32_t first, last;

@@ -12,12 +12,12 @@ struct ByteSpan {
   bool operator==(const ByteSpan&) const = default;
 };
 
-// The text without its spaces, cut into spans:
+// Splits the text, without its spaces, into spans:
 // - a word is a run of letters, marks and digits; a single ' ’ - . , : · _ or & between two of them is part of it, as
-//   in "don't", "well-known" and "3.14";
+// "don't", "well-known" and "3.14";
 // - in scripts that put no spaces between words (Chinese, Japanese, Thai, Lao, Khmer, Burmese) every character is a
 //   span, together with its marks;
-// - so is every character of punctuation and every symbol.
+// - every character of punctuation and every symbol is a span too.
 // Bytes that are not UTF-8 count as symbols.
 [[nodiscard]] std::vector<ByteSpan> word_spans(std::string_view text);
 
@@ -26,17 +26,17 @@ struct ByteSpan {
 // so that "known" is found in "well-known".
 [[nodiscard]] std::vector<bool> word_edges(std::string_view text);
 
-// Every place of the words between two edges. `any` takes capital letters of ASCII for small ones.
+// All positions of the words between two edges. `any` matches ASCII capital letters with small ones.
 enum class Case { exact, any };
 [[nodiscard]] std::vector<ByteSpan> places_of(std::string_view text, std::string_view words, Case rule);
 [[nodiscard]] bool are_equal(std::string_view a, std::string_view b, Case rule);
 
-// White_Space at the ends taken off.
+// The text without white space (White_Space) at both ends.
 [[nodiscard]] std::string_view without_outer_spaces(std::string_view text);
 
-// Is all of it punctuation, or symbols of ASCII? An empty text is not.
+// Whether all of it is punctuation or ASCII symbols. An empty text is not.
 [[nodiscard]] bool is_punctuation(std::string_view text);
-// False for punctuation, symbols and blanks alone.
+// False for a text of only punctuation, symbols and blanks.
 [[nodiscard]] bool has_letter_or_digit(std::string_view text);
 
 }  // namespace headlight::text

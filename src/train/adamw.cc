@@ -82,7 +82,7 @@ void AdamW::step(Context& ctx, double learning_rate, double grad_scale) {
   numbers.rate = static_cast<float>(learning_rate / correction1);
   numbers.root_scale = static_cast<float>(1 / std::sqrt(correction2));
   numbers.epsilon = static_cast<float>(config_.epsilon);
-  // A young average follows quickly, or it would remember the random start for long.
+  // A young average follows quickly, so that the random start is soon forgotten.
   numbers.average_keep = static_cast<float>(std::min(config_.average, (1 + count) / (10 + count)));
   const auto keep = static_cast<float>(1 - learning_rate * config_.weight_decay);
   Team* const team = team_of(ctx, Together::items);
@@ -169,7 +169,7 @@ void AdamW::collect_state(Context& ctx) {
         *team, [](State& state) { return state.averaged.as<float>(); }, To::first);
 }
 
-// Whole pages of m and v are given back to the system, which fills them with zeros when they are touched again.
+// Returns whole pages of m and v to the system, which zeroes them when they are touched again.
 void AdamW::release_others(Context& ctx) {
   Team* const team = team_of(ctx, Together::items);
   if (team == nullptr) return;

@@ -42,15 +42,15 @@ class AdamW {
   // One update by gradients · grad_scale; clears the gradients. In a team all processes have all parameters afterwards.
   void step(Context& ctx, double learning_rate, double grad_scale = 1);
 
-  // What teams divide: runs of parameters, as long as 65,536 numbers or shorter. Process `rank` has its own.
+  // The division among the processes of a team: runs of at most 65,536 parameters. Process `rank` has its own.
   [[nodiscard]] Index pieces() const noexcept { return static_cast<Index>(pieces_.size()); }
   [[nodiscard]] Range own_pieces(int size, int rank) const {
     return {pieces() * rank / size, pieces() * (rank + 1) / size};
   }
   [[nodiscard]] std::size_t numbers(Range pieces) const;
   void each_piece(Range pieces, const std::function<void(State&, Range)>& use);
-  // Collective, and nothing without a team. The average, on every process; the whole state, on process 0; and letting go
-  // of the memory of what others keep.
+  // Collective, and nothing without a team. The average, on every process; the whole state, on process 0; and freeing
+  // the memory of other processes' pieces.
   void share_average(Context& ctx);
   void collect_state(Context& ctx);
   void release_others(Context& ctx);

@@ -187,7 +187,7 @@ void check_data(const std::string& folder, const std::vector<DataFile>& saved,
   }
 }
 
-// Both ways: nothing missing, nothing left over, the same shape and type.
+// In both directions: nothing missing, nothing left over, the same shape and type.
 void check_tensors(const std::string& folder, const io::Safetensors& file,
                    std::span<const io::NamedTensor> wanted) {
   for (const io::NamedTensor& tensor : wanted) {
@@ -230,7 +230,7 @@ void save_checkpoint(const std::string& parent, const std::string& name, const C
   const models::SavedFiles files = parts.model->saved_files();
   saver.text(files.config, parts.model->config_json());
   if (!parts.tokenizer_json.empty()) saver.text(kTokenizer, parts.tokenizer_json);
-  saver.tensors(files.weights, model_tensors(parts), {{"format", "pt"}});  // what others want to see here
+  saver.tensors(files.weights, model_tensors(parts), {{"format", "pt"}});  // read by other programs here
   if (parts.adam != nullptr) saver.tensors(kTraining, training_tensors(*parts.model, *parts.adam), {});
   Manifest manifest;
   manifest.program = std::string(kVersion);

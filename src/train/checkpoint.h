@@ -24,15 +24,15 @@ struct DataFile {
   bool operator==(const DataFile&) const = default;
 };
 
-// State of a run besides its parameters and recipe. Contains no times.
+// State of a run, except its parameters and recipe. Contains no times.
 struct TrainingState {
   std::int64_t step = 0;    // updates done
   std::int64_t tokens = 0;  // targets learnt from
   double smoothed = 0;      // running mean of the loss, before its correction for the start
   double best_loss = std::numeric_limits<double>::infinity();
   std::int64_t best_step = 0;
-  std::int64_t stale = 0;           // evaluations since the best one
-  std::int64_t evaluated_step = 0;  // of the newest evaluation; a checkpoint is saved before its own
+  std::int64_t stale = 0;           // number of evaluations since the best one
+  std::int64_t evaluated_step = 0;  // of the newest evaluation, which follows the checkpoint of its step
   std::uint64_t metrics_bytes = 0;  // length and checksum of metrics.jsonl at that moment
   std::string metrics_hash;
   // Length of metrics.csv, samples.jsonl and TensorBoard's file.
@@ -62,11 +62,11 @@ struct LoadRules {
 };
 
 // Checks everything, then overwrites parameters and optimizer. Throws Error{input}: checkpoint.damaged (another
-// one may be good), checkpoint.version, checkpoint.differs, checkpoint.data (this run must not be continued so).
+// one may be good), checkpoint.version, checkpoint.differs, checkpoint.data (this run cannot be continued).
 [[nodiscard]] TrainingState load_checkpoint(const std::string& folder, const CheckpointParts& parts,
                                             const LoadRules& rules = {});
 
-// The tokenizer.json that a checkpoint was saved with, empty when it has none; checked.
+// The tokenizer.json that a checkpoint was saved with, empty if there is none; checked.
 [[nodiscard]] std::string checkpoint_tokenizer(const std::string& folder);
 
 }  // namespace headlight::train

@@ -42,7 +42,7 @@ Facts read_facts(const io::Json& json) {
 }
 
 std::int64_t count(const io::Json& json, std::string_view key) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 53;  // above, numbers of other programs lose digits
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;  // larger numbers lose digits in other programs
   const std::int64_t value = json.integer(key);
   if (value < 0 || value > kMost) {
     throw Error(ErrorKind::input, "checkpoint.damaged",

@@ -18,7 +18,7 @@ struct FileFacts {
 
 struct Manifest {
   std::int64_t version = kCheckpointVersion;
-  std::string program;  // the version that wrote it
+  std::string program;  // the version of the program that wrote it
   TrainingState progress;
   bool has_optimizer = false;
   Facts recipe;

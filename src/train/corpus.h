@@ -24,13 +24,13 @@ struct CorpusText {
   std::vector<std::string> train, valid;  // documents; one per file without a separator
 };
 
-// What files hold, and what they were when they were read. A file that cannot be used is Error{input} with its
+// The contents of files, and their state when they were read. An unusable file is Error{input} with its
 // name: missing, a folder, empty, not UTF-8.
 class DataReader {
  public:
   [[nodiscard]] CorpusText read_texts(const DataRecipe& recipe);
   [[nodiscard]] PairText read_pairs(const DataRecipe& recipe);
-  // One file of pairs with a tab between, or of .jsonl; further columns are ignored.
+  // One file of pairs separated by a tab, or of .jsonl; further columns are ignored.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> read_pairs(const std::string& path);
   [[nodiscard]] const std::vector<DataFile>& files() const noexcept { return files_; }
 

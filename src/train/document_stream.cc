@@ -56,7 +56,7 @@ bool DocumentStream::read_more() {
   bytes_ += waiting_.size() - before;
   while (checked_ < waiting_.size()) {
     const std::size_t length = utf8_length(std::string_view(waiting_).substr(checked_));
-    constexpr std::size_t kLongest = 4;  // bytes of a character: it may be cut where the piece ends
+    constexpr std::size_t kLongest = 4;  // bytes of a character that may continue in the next piece
     if (length == 0 && !ended_ && waiting_.size() - checked_ < kLongest) break;
     if (length == 0)
       refuse_documents(path_, concat("is not UTF-8 (byte ", bytes_ - (waiting_.size() - checked_), ")"));
@@ -112,7 +112,7 @@ bool DocumentStream::next_part(Document& document) {
 }
 
 bool DocumentStream::next_piece(Document& document) {
-  // Larger than the unit of the UTF-8 check, so that cuts fall between characters and all returned text was checked.
+  // Larger than the unit of the UTF-8 check, so that texts are split between characters and all returned text was checked.
   while (checked_ - begin_ <= rules_.piece && read_more()) {}
   const std::size_t left = waiting_.size() - begin_;
   if (left == 0) return false;
@@ -120,7 +120,7 @@ bool DocumentStream::next_piece(Document& document) {
     document.text = take(waiting_.size(), 0);
     return true;
   }
-  // Behind the last line that is complete; without one, between two characters.
+  // After the last complete line; without one, between two characters.
   std::size_t end = waiting_.rfind('\n', begin_ + rules_.piece - 1);
   if (end != std::string::npos && end >= begin_) {
     ++end;

@@ -12,7 +12,7 @@
 
 namespace headlight::train {
 
-// Is every line of the file a document, as JSON? By its name: FILE.jsonl or FILE.jsonl.gz.
+// Whether every line of the file is a document in JSON, by the file name: FILE.jsonl or FILE.jsonl.gz.
 [[nodiscard]] bool is_jsonl(const std::string& path);
 // A text in one line of JSON: a field, or a nested one ("translation.en"). Error{input} with the line's number.
 [[nodiscard]] std::string jsonl_field(std::string_view line, const std::string& field,
@@ -21,8 +21,8 @@ namespace headlight::train {
 struct DocumentRules {
   std::string separator = {};  // between documents; empty: a file is one
   std::string field = "text";  // of .jsonl files
-  // Bytes of a text without separator that come at once, cut at the end of a line. Encoding them takes about 30 times
-  // as much memory, on every thread.
+  // The most bytes of a text without separator that are returned together, split at a line end. Encoding them takes about 30
+  // times as much memory, on every thread.
   std::size_t piece = 1U << 20;
 };
 
@@ -53,10 +53,10 @@ class DocumentStream {
   DocumentRules rules_;
   bool jsonl_;
   io::TextPieces pieces_;
-  std::string waiting_;       // read, and not given yet
-  std::size_t begin_ = 0;     // of what is not given in it
-  std::size_t checked_ = 0;   // so much of it is UTF-8
-  std::size_t searched_ = 0;  // no separator begins before
+  std::string waiting_;       // read, but not returned yet
+  std::size_t begin_ = 0;     // bytes of it that were returned
+  std::size_t checked_ = 0;   // bytes checked as UTF-8
+  std::size_t searched_ = 0;  // no separator begins before this byte
   std::uint64_t bytes_ = 0;
   io::Hash64 hash_;
   std::size_t line_ = 0;

@@ -37,7 +37,7 @@ void put_bytes(std::string& to, std::uint64_t field, std::string_view value) {
   to += value;
 }
 
-// A checksum of data that has checksums in it would be weak; TFRecord turns and shifts it.
+// A checksum of data that includes checksums would be weak, so TFRecord rotates and offsets it.
 std::uint32_t masked(std::string_view bytes) noexcept { return std::rotr(crc32c(bytes), 15) + 0xA282EAD8U; }
 
 std::string record(std::string_view event) {

@@ -26,7 +26,7 @@ Range batches_of(Index batches, int rank, int size) {
   return {batches * rank / size, batches * (rank + 1) / size};
 }
 
-// Two neighbours of the same size become one where the tree has a node over them.
+// Merges two neighbours of the same size if the tree has a node above them.
 void GradientTree::push(std::vector<Node>& nodes, Node node) const {
   while (!nodes.empty() && nodes.back().size == node.size && nodes.back().begin % (2 * node.size) == 0) {
     Node lower = std::move(nodes.back());
@@ -52,7 +52,7 @@ std::vector<GradientTree::Node> GradientTree::shapes_of(Range batches) {
 }
 
 void GradientTree::add(Index batch) {
-  if (batches_ == 1) return;  // it is the gradient of the step already
+  if (batches_ == 1) return;  // already the gradient of the step
   Node node{batch};
   node.numbers.resize(adam_.numbers({0, adam_.pieces()}));
   float* to = node.numbers.data();
@@ -102,7 +102,7 @@ void GradientTree::finish() {
   Team* const team = team_of(ctx_, Together::items);
   if (batches_ == 1) return;
   if (team != nullptr) exchange(*team);
-  while (nodes_.size() > 1) {  // a number of batches that is no power of two leaves a few nodes
+  while (nodes_.size() > 1) {  // a number of batches that is not a power of two leaves a few nodes
     const Node upper = std::move(nodes_.back());
     nodes_.pop_back();
     add_numbers(ctx_, nodes_.back().numbers, upper.numbers);

@@ -9,16 +9,16 @@
 
 namespace headlight::train {
 
-// The batches that process `rank` of `size` learns from: neighbours, so that most sums need no communication.
+// The batches that process `rank` of `size` learns from: adjacent ones, so that most sums need no communication.
 [[nodiscard]] Range batches_of(Index batches, int rank, int size);
 
 class GradientTree {
  public:
   GradientTree(Context& ctx, AdamW& adam, Index batches) : ctx_(ctx), adam_(adam), batches_(batches) {}
 
-  // The parameters have the gradient of this batch alone, which is taken from them. Batches come in order.
+  // Takes the gradient of this batch from the parameters. Batches come in order.
   void add(Index batch);
-  // Gives the parameters the gradient of the step. In a team each process gets the pieces that are its own; collective.
+  // Gives the parameters the gradient of the step. In a team each process gets its own pieces; collective.
   void finish();
 
  private:

@@ -76,7 +76,7 @@ void LanguageTask::training_batch(std::int64_t number, models::Batch& batch) con
   }
 }
 
-// A recipe without weights throws no dice for the part.
+// A recipe without weights draws no random number for the part.
 const CorpusPart& LanguageTask::draw_part(Dice& dice) const {
   if (corpus_.parts.size() == 1) return corpus_.parts.front();
   double place = dice.uniform() * weights_;
@@ -88,11 +88,11 @@ const CorpusPart& LanguageTask::draw_part(Dice& dice) const {
 }
 
 void LanguageTask::add_repeated(std::vector<TokenId> piece, Dice& dice, models::Batch& batch) const {
-  // As many short pieces as long ones, on the scale of logarithms: short ones come back often and are learnt first.
+  // Short pieces are as frequent as long ones, on a logarithmic scale: they repeat sooner and are learnt first.
   const double longest = static_cast<double>(std::max<Index>(1, (config_.context - 1) / 2));
   const double shortest = std::min(longest, 6.0);
   const auto size = static_cast<Index>(shortest * std::pow((longest + 1) / shortest, dice.uniform()));
-  // Text can be predicted; independently drawn tokens can only be copied, rare ones too. Every other piece consists of these.
+  // Text can be predicted; independently drawn tokens can only be copied, including rare ones. Every other piece uses these.
   if (dice.uniform() < 0.5) {
     for (Index i = 0; i < size; ++i) {
       const auto token = static_cast<TokenId>(dice.below(config_.vocabulary - 1));

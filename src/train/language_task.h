@@ -18,15 +18,15 @@ struct WindowConfig {
   Index vocabulary = 0;
   std::uint64_t seed = 0;
   Index evaluation_tokens = 0;  // at most; 0: all
-  // Language models: so many of the windows are a piece of text again and again, with `separator` between. Somebody
-  // who wants to guess them has to look for what came after the same token earlier.
+  // Language models: this share of the windows repeats a piece of text, with `separator` between the repeats. To predict
+  // it, a model has to find the token that followed the same token earlier.
   double repeat_share = 0;
   TokenId separator = 0;
 };
 
 struct CorpusPart {
   Index begin = 0, end = 0;  // among the training tokens
-  double weight = 1;         // how many windows begin in it, against the other parts
+  double weight = 1;         // weight of this part when a window is chosen
 };
 struct Corpus {
   TokenRow train, valid;

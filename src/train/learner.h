@@ -21,7 +21,7 @@ struct Course {
 // A model with its optimizer. Gradients are clipped to length 1; there is no weight decay.
 class Learner {
  public:
-  // `task` must live as long.
+  // `task` must outlive this.
   Learner(Context& ctx, std::unique_ptr<models::Trainable> model, const Task& task, const Course& course);
 
   // One batch; returns the loss before it. Throws Error{numeric} when that is not finite.

@@ -100,7 +100,7 @@ TransformerConfig transformer_config(const ModelRecipe& recipe, const ModelNeeds
   }
   set_layers(c, recipe);
   c.dropout = recipe.dropout;
-  if (c.kind != ModelKind::encoder) {  // BERT's config.json has no fields for begin and end
+  if (c.kind != ModelKind::encoder) {  // BERT's config.json has no fields for the begin and end tokens
     c.bos = needs.special.begin.value_or(-1);
     models::add_end(c, needs.special.end.value_or(-1));
   }
@@ -157,7 +157,7 @@ std::unique_ptr<models::Trainable> make_model(const ModelRecipe& recipe, const M
     model = std::make_unique<models::Transformer>(config);
   }
   model->initialize(seed);
-  // Weight decay pulls matrices towards zero; biases and norms have no reason to be near zero.
+  // Weight decay pulls matrices towards zero; biases and norms are excluded.
   for (Parameter* parameter : model->parameters()) parameter->decays = parameter->value.rank() > 1;
   (void)model->config_json();  // refuses settings that no file can express now, not at the first checkpoint
   return model;

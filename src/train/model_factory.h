@@ -12,11 +12,11 @@ namespace headlight::train {
 struct ModelNeeds {
   Index vocabulary = 0;
   Index context = 0;    // longest sequence on either side
-  bool source = false;  // the task has a source to be read
+  bool source = false;  // the task has a source
   SpecialIds special = {};
 };
 
-// Throws Error{usage} for sizes that do not fit together, or a kind that cannot do the task.
+// Throws Error{usage} for inconsistent sizes, or a kind that cannot do the task.
 [[nodiscard]] std::unique_ptr<models::Trainable> make_model(const ModelRecipe& recipe,
                                                             const ModelNeeds& needs, std::uint64_t seed);
 

@@ -65,7 +65,7 @@ class Preparer {
     options_.progress.tell(doing, 0, 0);
   }
 
-  // The one of the run that is continued, of the model to begin with, of a file, or a new one from the texts.
+  // The tokenizer: that of a continued run, of the initial model, of a file, or a new one trained on the texts.
   void take_tokenizer(const text::TextSource& texts) {
     if (!options_.tokenizer_json.empty()) {
       result_.tokenizer = models::tokenizer_from_json(
@@ -111,7 +111,7 @@ class Preparer {
     return rules;
   }
 
-  // A file that is named twice is read twice.
+  // A file that is listed twice is read twice.
   [[nodiscard]] std::shared_ptr<const TokenFile> tokens_of(const std::string& path) {
     const TokenRules rules{*result_.tokenizer, io::hash_text(result_.tokenizer_json), document_rules(),
                            result_.special.end, recipe_.data.task};
@@ -120,7 +120,7 @@ class Preparer {
     return file;
   }
 
-  // Files have parts of their own when they have weights.
+  // Files with weights are separate parts.
   [[nodiscard]] Corpus read_corpus() {
     Corpus corpus;
     const DataRecipe& data = recipe_.data;
@@ -139,7 +139,7 @@ class Preparer {
     return corpus;
   }
 
-  // Where the last `valid_share` of the tokens begins: with a document, when there are several.
+  // The start of the last `valid_share` of the tokens: the beginning of a document, if there are several.
   [[nodiscard]] Index first_set_aside(const std::vector<std::shared_ptr<const TokenFile>>& files) const {
     Index total = 0, documents = 0;
     for (const auto& file : files) total += file->size(), documents += file->documents();
@@ -188,7 +188,7 @@ class Preparer {
     result_.task = std::make_unique<MaskedTask>(std::move(corpus), windows, mask);
   }
 
-  // A model to begin with reads its sources as its tokenizer gives them; the end is added later.
+  // An initial model reads sources as its tokenizer encodes them; the end token is added later.
   [[nodiscard]] std::vector<TokenId> encode_source(const std::string& text) const {
     if (options_.start == nullptr) return encode(text);
     std::vector<TokenId> ids = result_.tokenizer->encode(text);
@@ -201,7 +201,7 @@ class Preparer {
                                  : need(result_.special.pad, "begin or pad", "<s>, <pad>");
   }
 
-  // Sources are trained with an end. The tokenizer that is saved with the model writes it, so that a
+  // Sources are trained with an end token. The tokenizer that is saved with the model adds it, so that a
   // translation gives the encoder the input of its training.
   void mark_ends() {
     // The tokenizer of a given model that adds special tokens is used unchanged.

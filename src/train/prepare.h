@@ -16,7 +16,7 @@
 
 namespace headlight::train {
 
-// Tokens with a meaning of their own; nothing when the tokenizer has none of that kind.
+// Special tokens; none if the tokenizer has none of that kind.
 struct SpecialIds {
   std::optional<TokenId> begin, end, pad, mask;
 };
@@ -27,13 +27,13 @@ struct Prepared {
   std::string tokenizer_json;
   SpecialIds special;
   std::unique_ptr<Task> task;
-  std::vector<DataFile> data;  // what was read, the tokenizer included
+  std::vector<DataFile> data;  // files that were read, including the tokenizer
   std::vector<std::pair<std::string, std::string>> scored_pairs = {};  // of the evaluation, for BLEU
 };
 
 struct PrepareOptions {
-  std::string tokenizer_json;                        // of a run that is continued; empty: from the recipe
-  const models::TransformerConfig* start = nullptr;  // the model to begin with
+  std::string tokenizer_json;                        // that of a continued run; empty: from the recipe
+  const models::TransformerConfig* start = nullptr;  // the initial model
   std::string folder;                                // the run's, for files of tokens
   Progress progress = {};                            // "tokenizing my.txt", …; a total of 0 is not known
 };

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kBelowOne = 0.999999;
 
-// model.start determines the kind of the model; without it, the recipe must.
+// The kind of the model comes from model.start, or else from the recipe.
 std::string choice_or_start(Settings& s, const std::string& key, std::vector<std::string> choices) {
   const bool start = s.has("model.start");
   if (start) choices.insert(choices.begin(), "");
@@ -138,7 +138,7 @@ void read_training(Settings& s, Recipe& r) {
   r.adam.average = s.real("optimizer.average", 0, {0, kBelowOne});
 }
 
-// "2.5": the head that learns where to look.
+// "2.5": the head that is guided.
 void read_guide(Settings& s, Recipe& r) {
   const std::string head = s.text("guide.head", "");
   const double weight = s.real("guide.weight", 1, {0, 1e6});

@@ -1,5 +1,5 @@
-// A whole training run on one page: model, tokenizer, data, optimizer, what to write and when. docs/guide/train.md
-// explains every setting.
+// The settings of a training run: model, tokenizer, data, optimizer, outputs. docs/guide/train.md
+// explains all of them.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct ModelRecipe {
   std::string
       kind;  // "decoder", "encoder", "encoder-decoder", "gru", "gru-seq2seq", …; empty: that of `start`
   std::string preset;  // "transformer-base"; empty: none
-  std::string start;   // a model whose weights, and tokenizer, to begin with; empty: random weights
+  std::string start;   // model to start from, with its tokenizer; empty: random parameters
   std::optional<Index> width, layers, encoder_layers, heads, kv_heads, inner, encoder_inner;
   Index context = 0;  // longest sequence; 0: as long as the task needs
   double dropout = 0, attention_dropout = 0;
-  double rope_theta = 0;   // of rotary positions; 0: as the kind has it
+  double rope_theta = 0;   // of rotary positions; 0: the default of the kind
   std::string positions;   // "", "none", "learned", "sinusoidal", "rope", "alibi"
   std::string norm;        // "", "layer", "rms"
   std::string norm_place;  // "", "before", "after"
@@ -49,25 +49,25 @@ struct TokenizerRecipe {
 struct DataRecipe {
   std::string
       task;  // "language", "masked", "translation", "copy", "reverse", "recall", "induction"; empty: as `start`
-  std::vector<std::string> train, valid;                // text, or pairs with a tab between
-  std::vector<std::string> train_source, train_target;  // or line by line in two files
+  std::vector<std::string> train, valid;                // text, or pairs separated by a tab
+  std::vector<std::string> train_source, train_target;  // or sources and targets line by line in two files
   std::vector<std::string> valid_source, valid_target;
   std::vector<std::string>
-      linked;  // translation: more pairs, with the places of two words that a guided head links
-  std::vector<double> weights;  // language: how often each file of `train` is read, against the others
-  double repeat_share = 0;      // language: of the windows show a piece of text again and again
-  double split_share = 0;       // translation: of the tokens are taken apart, see token_splits.h
-  double valid_share = 0;       // of the training text, from its end, when there is no file for it
+      linked;  // translation: further pairs, with the indices of two words that a guided head links
+  std::vector<double> weights;  // language: weight of each file of `train`
+  double repeat_share = 0;      // language: share of windows that repeat a piece of text
+  double split_share = 0;       // translation: share of tokens that are split, see token_splits.h
+  double valid_share = 0;       // share of the training text, from its end, if there is no file
   std::string separator;        // between documents: "<|endoftext|>"; empty: one text
   std::string field = "text";   // for .jsonl files: the field that holds a document
   std::string source_field = "source", target_field = "target";  // the same for pairs
   std::string cache;       // folder for files of tokens; empty: in the run's folder
-  bool swap = false;       // translate from the second column to the first
+  bool swap = false;       // swap source and target
   Index batch = 0;         // windows or sequences
   Index batch_tokens = 0;  // translation: tokens of source and target
   double mask_share = 0.15;
   Index symbols = 16, length = 16, pairs = 4;  // synthetic tasks
-  Index evaluation_size = 0;                   // tokens, pairs or sequences at most; 0: all
+  Index evaluation_size = 0;                   // most tokens, pairs or sequences; 0: all
 };
 
 struct Recipe {
@@ -79,13 +79,13 @@ struct Recipe {
   TrainerConfig trainer;
   Products products = Products::exact;  // for the Context that the run is given
   std::vector<std::string> watch;       // sentences whose attention is recorded
-  std::vector<std::string> samples;     // prompts that are continued, or translated, at evaluations
+  std::vector<std::string> samples;     // prompts that are continued or translated at evaluations
   Index sample_tokens = 60;             // of a continuation
   Index bleu_pairs = 0;                 // evaluation pairs that are translated and scored; 0: none
   std::string out;                      // the run's folder; empty: runs/NAME
   std::string name;                     // name of the recipe in messages
   Facts facts;                          // every setting, for checkpoints
-  std::vector<std::string> defaulted;   // those of them that the recipe leaves open
+  std::vector<std::string> defaulted;   // those that the recipe does not set
 };
 
 // Reads all settings and refuses unknown ones.

@@ -81,7 +81,7 @@ const models::Transformer* Run::transformer() const {
   return dynamic_cast<const models::Transformer*>(model_.get());
 }
 
-// A resumed run has the whole model in its checkpoints; an adapter needs its base model.
+// A resumed run has the whole model in its checkpoints; an adapter also needs its base model.
 std::string Run::start_path(const RunOptions& options) const {
   if (recipe_.lora.rank > 0 || !goes_on(options)) return recipe_.model.start;
   for (const std::string& name : folder_.checkpoints()) {
@@ -98,8 +98,8 @@ bool Run::goes_on(const RunOptions& options) const {
   return options.resume && !folder_.checkpoints().empty();
 }
 
-// Rows for tokens. A model to begin with may have more than its tokenizer has tokens; they are kept, so that the run
-// begins as the same function and its files have the same shapes.
+// Token rows. An initial model may have more rows than its tokenizer has tokens; they are kept, so that the run
+// starts with the same function and its files have the same shapes.
 Index Run::vocabulary(const RunOptions& options) const {
   const Index tokens = prepared_.task->vocabulary();
   if (recipe_.model.start.empty()) return tokens;
@@ -134,7 +134,7 @@ void Run::make_watcher(Context& ctx, Listener& listener, TrainerParts& parts) {
   parts.watch = [this, &ctx, &listener](std::int64_t step) {
     try {
       watcher_->write(ctx, step);
-    } catch (const Error& error) {  // a picture less, not a run less
+    } catch (const Error& error) {  // a failed picture does not stop the run
       if (error.kind() != ErrorKind::file) throw;
       listener.on_notice(concat(error.what(), "; this snapshot was not saved, training continues"));
     }

@@ -19,13 +19,13 @@ struct RunOptions {
   std::string folder;
   bool resume = false;
   bool allow_data_change = false;
-  bool follows = false;    // another process of the team has the folder and writes; it was made first
-  Progress progress = {};  // of the preparation; steps are reported to the Listener
+  bool follows = false;    // another process of the team owns the folder and writes to it
+  Progress progress = {};  // progress of the preparation; steps are reported to the Listener
 };
 
 class Run {
  public:
-  // Takes the folder first, then reads the data, then makes the model; throws here if the run cannot work.
+  // Locks the folder first, then reads the data, then creates the model; throws if the run cannot work.
   Run(Context& ctx, Recipe recipe, const RunOptions& options, Listener& listener);
 
   [[nodiscard]] Ending go(const std::atomic<int>& stop) { return trainer_->run(stop); }
@@ -33,8 +33,8 @@ class Run {
   [[nodiscard]] const Recipe& recipe() const noexcept { return recipe_; }
   [[nodiscard]] const std::vector<DataFile>& data() const noexcept { return prepared_.data; }
   [[nodiscard]] const Task& task() const noexcept { return *prepared_.task; }
-  [[nodiscard]] Index parameters() const;        // numbers that are trained
-  [[nodiscard]] Index model_parameters() const;  // numbers of the model, adapters included
+  [[nodiscard]] Index parameters() const;        // number of trained parameters
+  [[nodiscard]] Index model_parameters() const;  // number of all parameters, including adapters
   [[nodiscard]] bool resumed() const noexcept { return resumed_; }
   [[nodiscard]] const TrainingState& progress() const noexcept { return trainer_->progress(); }
   [[nodiscard]] const std::string& folder() const noexcept { return folder_.path(); }

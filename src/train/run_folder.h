@@ -1,4 +1,4 @@
-// The folder of one run: checkpoints, metrics, and a lock so that two runs never share it.
+// The folder of a run: checkpoints, metrics, and a lock that prevents two runs from sharing it.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ namespace headlight::train {
 
 class RunFolder {
  public:
-  // Makes the folder, with its parents, when it is missing. Refuses at once (Error{file}) what could not be
-  // written at the end, and a folder that another living process uses.
-  // Follow::process_0: a process beside the one that has the folder. It reads and writes nothing.
+  // Creates the folder, with its parents, if it is missing. Refuses at once (Error{file}) a folder that could not be
+  // written at the end, or that another running process uses.
+  // Follow::process_0: for further processes of a team. Reads and writes nothing.
   enum class Follow : std::uint8_t { nobody, process_0 };
   explicit RunFolder(std::string path, Follow follow = Follow::nobody);
   ~RunFolder();
@@ -24,7 +24,7 @@ class RunFolder {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
   [[nodiscard]] static std::string checkpoint_name(std::int64_t step);  // "step-00000500"
-  // Names, newest first: by their step, never by a clock.
+  // Names, newest first, by step and not by time.
   [[nodiscard]] std::vector<std::string> checkpoints() const;
   // Keeps the newest `keep` checkpoints and removes leftovers of killed processes.
   void tidy(std::size_t keep) const noexcept;
@@ -34,7 +34,7 @@ class RunFolder {
   int lock_ = -1;
 };
 
-// A file that grows with a run. When the disk is full, added lines stay in memory until the next attempt.
+// A file that grows during a run. If the disk is full, added lines stay in memory until the next attempt.
 class Growing {
  public:
   // Continues after the first `keep_bytes` and cuts off the rest.
@@ -46,7 +46,7 @@ class Growing {
   // False while writes are pending.
   bool append(const std::string& line) { return append_bytes(line + "\n"); }
   bool append_bytes(std::string_view bytes);
-  // Everything to the disk. Throws Error{file}.
+  // Flushes everything to the disk. Throws Error{file}.
   void flush();
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::string hash() const { return hash_.text(); }

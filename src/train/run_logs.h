@@ -23,7 +23,7 @@ class RunLogs {
   void sample(std::int64_t step, const Sample& sample);
   void timing(std::int64_t step, double seconds, double tokens, double flops);
 
-  // Everything to the disk, and how long the files are into `progress`. Throws Error{file}.
+  // Flushes everything to the disk and stores the lengths of the files in `progress`. Throws Error{file}.
   void flush(TrainingState& progress);
 
  private:

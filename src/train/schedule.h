@@ -14,8 +14,8 @@ struct Schedule {
   ScheduleKind kind = ScheduleKind::cosine;
   double peak = 1e-3;
   double floor = 0;         // cosine: the final rate, as a share of the highest
-  std::int64_t warmup = 0;  // steps of a straight climb to `peak`
-  std::int64_t steps = 0;   // cosine: where it ends
+  std::int64_t warmup = 0;  // steps of a linear warm-up to `peak`
+  std::int64_t steps = 0;   // cosine: the last step
 
   // `step` counts from 0. Cosine reaches `floor` at the last step and stays there.
   [[nodiscard]] double rate(std::int64_t step) const;

@@ -1,5 +1,5 @@
-// Settings by dotted name, read strictly: every key must be read by some part of the program, with a type and a range.
-// TOML is one way to write them down; `--set a.b=value` is another.
+// Settings by dotted name, read strictly: each key must be read by some part of the program, with a type and a range.
+// They come from TOML or from `--set a.b=value`.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class Settings {
   [[nodiscard]] static Settings parse(std::string_view toml, const std::string& name);
   [[nodiscard]] static Settings read(const std::string& path);
   // "model.width=256", "data.train=[\"a.txt\"]", "model.kind=gru": a word needs no quotes,
-  // and "model.heads=" takes a setting back.
+  // and "model.heads=" removes a setting.
   void set(const std::string& assignment);
 
   // The value of a key, or its default. Error{input} for the wrong type or range.
@@ -46,7 +46,7 @@ class Settings {
 
   // Throws for unknown keys, and names the closest known one.
   void finish() const;
-  // Every key that was read, with its value, in that order.
+  // Every key that was read, with its value, in order.
   [[nodiscard]] const Facts& facts() const noexcept { return facts_; }
   [[nodiscard]] std::vector<std::string> defaulted() const;  // keys that were not set
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

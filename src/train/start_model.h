@@ -15,12 +15,12 @@ namespace headlight::train {
 // Opens a folder or a .gguf file. Error{usage} for a recurrent model.
 [[nodiscard]] models::TransformerConfig describe_start(const std::string& path);
 
-// Fills in what the recipe leaves open: kind, task, context. Sizes that it gives must be the model's own, but for
-// the inner widths and model.context, which may be larger: Error{input} that names the setting.
+// Fills in settings that the recipe omits: kind, task, context. Given sizes must equal those of the model, except
+// inner widths and model.context, which may be larger: Error{input} that names the setting.
 void complete_recipe(Recipe& recipe, const models::TransformerConfig& start);
 
-// Whether the recipe asks for another form than the model has: wider, with other positions, … Such a model is made by
-// make_model() and begins with take_weights().
+// Whether the recipe changes the form of the model: wider, with other positions, … Such a model is created by
+// make_model() and initialised by take_weights().
 [[nodiscard]] bool changes_form(const ModelRecipe& recipe, const models::TransformerConfig& start);
 
 // The model with all parameters trainable, or with an adapter.

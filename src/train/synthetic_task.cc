@@ -12,7 +12,7 @@
 namespace headlight::train {
 namespace {
 
-// Ids: 0 begins and 1 ends a list, 2 separates; symbols follow.
+// Ids: 0 begins a list, 1 ends it, 2 separates; symbols follow.
 constexpr std::int32_t kBegin = 0, kEnd = 1, kSeparator = 2, kFirst = 3;
 constexpr std::int32_t kNoise = 16;  // recall: different tokens between a fact and the question
 
@@ -103,8 +103,8 @@ void SyntheticTask::add_list(Dice& dice, models::Batch& batch) const {
   batch.targets.push_back(kEnd);
 }
 
-// Facts, the noise, then a question for every fact, in any order. A fact is one token, a key with its value; a
-// question is a key; its answer is the value. Training has less noise as well: what to look for is then learnt early.
+// Facts, noise, then a question for every fact, in any order. A fact is one token, a key with its value; a
+// question is a key, and its answer is the value. Training sequences have less noise too, so that the task is learnt early.
 void SyntheticTask::add_recall(Dice& dice, Use use, models::Batch& batch) const {
   const auto symbols = static_cast<std::int32_t>(config_.symbols);
   const std::int32_t answer = kFirst, question = answer + symbols, noise = question + symbols,
@@ -131,8 +131,8 @@ void SyntheticTask::add_recall(Dice& dice, Use use, models::Batch& batch) const 
   batch.input.starts.push_back(batch.input.size());
 }
 
-// The piece has no symbol twice, so the answer is certain from its second round on. Its length differs from
-// sequence to sequence: looking a fixed number of tokens back does not help, one has to find the token itself.
+// The piece has no symbol twice, so the answer is certain from the second repeat on. Its length differs from
+// sequence to sequence: attending at a fixed distance does not help, the token itself must be found.
 void SyntheticTask::add_induction(Dice& dice, models::Batch& batch) const {
   const Index longest = std::min(config_.symbols, config_.length / 2),
               shortest = std::max<Index>(2, longest / 2);

@@ -1,5 +1,5 @@
-// Small tasks with known answers, endless data, and one idea each. A model has understood a task if it is right
-// nearly always; chance is 1 / symbols.
+// Small tasks with known answers and endless data, each about one idea. A model has learnt a task if it is
+// nearly always right; chance level is 1 / symbols.
 #pragma once
 
 #include <cstdint>

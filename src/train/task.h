@@ -1,5 +1,5 @@
-// A training task: the source of batches. A batch is a pure function of the seed and its number, so a run can
-// be continued anywhere without replaying what came before.
+// A training task: the source of batches. A batch is a pure function of the seed and its index, so a run can
+// be continued anywhere without replaying earlier batches.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ class Task {
   [[nodiscard]] virtual Index evaluation_batches() const = 0;
   virtual void evaluation_batch(Index number, models::Batch& batch) const = 0;
 
-  [[nodiscard]] virtual Index vocabulary() const = 0;      // ids are below
+  [[nodiscard]] virtual Index vocabulary() const = 0;      // upper bound of ids
   [[nodiscard]] virtual Index longest_source() const = 0;  // tokens of the longest sequence; 0: no source
   [[nodiscard]] virtual Index longest_input() const = 0;
   [[nodiscard]] virtual double epochs(
       std::int64_t batches) const = 0;  // passes over the data; 0: endless data
-  // One or two lines for the user: the amount of data, and how much was left out.
+  // One or two lines for the user: the amount of data, and the amount left out.
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 

@@ -14,7 +14,7 @@
 namespace headlight::train {
 namespace {
 
-// Everything that determines the tokens. Texts count by size and modification time, so that a start need not read them.
+// Everything that determines the tokens. Texts count by size and modification time, so that they need not be read.
 std::string cache_name(const std::string& path, const TokenRules& rules) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) io::fail_file(path, "open", errno);
@@ -32,7 +32,7 @@ std::string cache_name(const std::string& path, const TokenRules& rules) {
   return hash.text() + ".tokens";
 }
 
-// The next documents, as much as all threads encode at once.
+// The next documents, as many as all threads encode at once.
 struct DocumentBatch {
   std::vector<DocumentStream::Document> documents;
   std::vector<std::vector<TokenId>> ids;

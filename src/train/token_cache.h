@@ -13,12 +13,12 @@
 
 namespace headlight::train {
 
-// How texts become tokens.
+// Rules for encoding texts.
 struct TokenRules {
   const Tokenizer& tokenizer;
   std::string tokenizer_hash;
   DocumentRules documents = {};
-  // Follows every document of files that have a separator or are .jsonl. Throws Error{input} if it is needed and missing.
+  // Added after every document of files that have a separator or are .jsonl. Throws Error{input} if it is needed and missing.
   std::optional<TokenId> end = std::nullopt;
   std::string task = {};  // for that message
 };
@@ -27,9 +27,9 @@ class TokenCache {
  public:
   TokenCache(Context& ctx, std::string folder, Progress progress = {});
 
-  // The tokens of a text file. They are read from the folder if tokenizer, rules, and the file's size and modification time
-  // are those of an earlier call; else they are made and kept there, the same for any number of threads. `made`, when given,
-  // says which it was. Throws Cancelled on request and leaves no file then.
+  // The tokens of a text file. They are read from the folder if the tokenizer, rules, and the file's size and modification
+  // time are unchanged since an earlier call; otherwise they are computed and stored there, the same for any number of
+  // threads. Sets `made`, if not null, accordingly. Throws Cancelled on request, and then leaves no file.
   [[nodiscard]] std::shared_ptr<const TokenFile> tokens_of(const std::string& path, const TokenRules& rules,
                                                            bool* made = nullptr) const;
 

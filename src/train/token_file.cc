@@ -78,7 +78,7 @@ TokenFile::TokenFile(const std::string& path) : source_(std::make_unique<const i
   try {
     mapped_ = source_.mapped(0, source_.size()).data();
   } catch (const Error&) {
-    // A limit of address space; the data read is the same.
+    // Limits the address space; the data read is the same.
   }
 }
 

@@ -1,4 +1,4 @@
-// Tokens in a file: a corpus that is larger than memory, tokenized once. Windows of it are read where they are needed.
+// Tokens in a file: a corpus larger than memory, tokenized once. Windows of it are read when needed.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,16 @@
 
 namespace headlight::train {
 
-// Ends every file. Another layout, or another way to tokenize, needs another text.
+// Ends every file. A change of layout or of encoding needs a new value.
 inline constexpr std::string_view kTokenFormat = "headlight token1";
 
 class TokenFile {
  public:
-  // Throws Error{input} if it is not such a file, or is truncated.
+  // Throws Error{input} if it is no token file, or is truncated.
   explicit TokenFile(const std::string& path);
 
   [[nodiscard]] Index size() const noexcept { return tokens_; }
-  [[nodiscard]] const DataFile& text() const noexcept {
-    return text_;
-  }  // what it was made from, without a path
+  [[nodiscard]] const DataFile& text() const noexcept { return text_; }  // its source, without a path
   [[nodiscard]] Index documents() const noexcept { return documents_; }
   [[nodiscard]] Index document_end(Index number) const;  // in tokens
   // Tokens first, first + 1, …
@@ -41,7 +39,7 @@ class TokenFile {
   DataFile text_;
 };
 
-// Writes such a file; only the tokens of one document need to be in memory. It appears under its name when it is complete.
+// Writes a token file; only the tokens of one document are in memory. The file is renamed when it is complete.
 class TokenWriter {
  public:
   TokenWriter(const std::string& path, Index vocabulary);

@@ -14,7 +14,7 @@ TokenSplits::TokenSplits(const Tokenizer& tokenizer, double share) : share_(shar
   halves_.resize(static_cast<std::size_t>(tokenizer.size()));
   for (const text::BpeParts::Merge& merge : bpe->merges) {
     Halves& halves = halves_[static_cast<std::size_t>(merge.result)];
-    if (halves.left < 0) halves = {merge.left, merge.right};  // of several ways, the one learned first
+    if (halves.left < 0) halves = {merge.left, merge.right};  // of several splits, the one learned first
   }
 }
 

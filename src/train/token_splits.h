@@ -1,5 +1,5 @@
 // Subword regularization: a token that was merged from two is sometimes split into those two. What a
-// model learns about a word then extends to its rarer spellings: "animal" is one token behind a space and three behind "l'".
+// model learns about a word then extends to its rarer spellings: "animal" is one token after a space and three after "l'".
 #pragma once
 
 #include <span>
@@ -18,7 +18,7 @@ class TokenSplits {
   TokenSplits(const Tokenizer& tokenizer, double share);
 
   [[nodiscard]] bool any() const noexcept { return share_ > 0; }
-  // Writes `ids` over `out`.
+  // Writes `ids` to `out`.
   void split(std::span<const TokenId> ids, headlight::Dice& dice, std::vector<TokenId>& out) const;
 
  private:

@@ -22,7 +22,7 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// A running mean starts at 0; divided by the weight it has seen, it is a mean from the first step on.
+// A running mean starts at 0; dividing by its total weight makes it a mean from the first step on.
 double corrected(double smoothed, std::int64_t steps) {
   return smoothed / (1 - std::pow(kSmoothing, static_cast<double>(steps)));
 }
@@ -41,7 +41,7 @@ Trainer::Trainer(TrainerParts parts, const TrainerConfig& config)
                        config_.accumulate == 1 ? " batch" : " batches",
                        " of a step\n"
                        "Set train.accumulate to ",
-                       team->size(), " or more, and data.batch so much smaller."));
+                       team->size(), " or more, and reduce data.batch in proportion."));
 }
 
 bool Trainer::leads() const {
@@ -91,7 +91,7 @@ Ending Trainer::run(const std::atomic<int>& stop) {
   stop_ = &stop;
   parts_.adam.release_others(parts_.ctx);
   const TensorRecycler recycler;
-  // The first one, or the run ended between a checkpoint and the evaluation of its step.
+  // No evaluation yet, or the run ended between a checkpoint and the evaluation of its step.
   if (evaluation_due()) {
     evaluate();
     if (progress_.step >= config_.steps || stale()) save(Save::last);
@@ -111,7 +111,7 @@ Ending Trainer::run(const std::atomic<int>& stop) {
   return stale() && progress_.step < config_.steps ? Ending::early : Ending::finished;
 }
 
-// The gradient of the step, and the sums of its losses: both over the batches in order, whichever process learns from them.
+// The gradient of the step and its loss sums, both over the batches in order, whichever process learns from them.
 models::Loss Trainer::learn_batches(std::int64_t first, Index targets) {
   struct One {
     models::Loss loss;
@@ -239,7 +239,7 @@ void Trainer::evaluate() {
   for (const Sample& sample : written.samples)
     if (logs_) logs_->sample(progress_.step, sample);
   if (evaluation.best && leads()) {
-    parts_.adam.swap_average();  // a model to use is the averaged one
+    parts_.adam.swap_average();  // the averaged parameters are those to use
     CheckpointParts best = parts_.checkpoint;
     best.adam = nullptr;
     try {
@@ -254,7 +254,7 @@ void Trainer::evaluate() {
   for (const Sample& sample : written.samples) parts_.listener.on_sample(progress_.step, sample);
 }
 
-// A full disk during a run causes a notice and a retry at the next save; at the end, an error.
+// A full disk causes a notice and a retry at the next save during a run, and an error at the end.
 void Trainer::save(Save which) {
   parts_.adam.collect_state(parts_.ctx);
   if (!leads()) return;

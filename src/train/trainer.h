@@ -31,7 +31,7 @@ struct TrainerConfig {
   Schedule schedule;
   std::int64_t evaluate_every = 100;  // 0: only at the end
   bool evaluate_first = false;        // also before the first step
-  std::int64_t patience = 0;          // evaluations without a better one before stopping; 0: never stop early
+  std::int64_t patience = 0;          // evaluations without improvement before stopping; 0: never stop early
   std::int64_t log_every = 10;
   std::int64_t save_every = 500;  // 0: only before evaluations and at the end
   std::size_t keep = 2;           // checkpoints
@@ -97,11 +97,11 @@ class Trainer {
  public:
   Trainer(TrainerParts parts, const TrainerConfig& config);
 
-  // Goes on from the newest checkpoint that is whole; false when the folder has none. Damaged ones are skipped
+  // Continues from the newest intact checkpoint; false when the folder has none. Skips damaged ones
   // with a notice; when all are damaged, Error{input}.
   bool resume(const LoadRules& rules);
-  // Until the last step, an early stop, or `stop` is not 0 (the number of a signal); saves in each case. Processes of a team
-  // (headlight/team.h) share the batches of every step; process 0 writes.
+  // Runs until the last step, an early stop, or until `stop` is not 0 (the number of a signal); saves in each case. Processes
+  // of a team (headlight/team.h) share the batches of every step; process 0 writes.
   // Throws Error{numeric} when the loss or its gradient is not finite, leaving the last checkpoint.
   Ending run(const std::atomic<int>& stop);
 
@@ -125,7 +125,7 @@ class Trainer {
   TrainingState progress_;
   std::shared_ptr<class RunLogs> logs_;
   double seconds_ = 0, tokens_ = 0, flops_ = 0;  // since the last line of timing.jsonl
-  std::vector<models::Batch> batches_;           // of one step; their memory is used again
+  std::vector<models::Batch> batches_;           // of one step; their memory is reused
   const std::atomic<int>* stop_ = nullptr;       // of this process
   int agreed_stop_ = 0;                          // the result of the team's last agreement
 };

@@ -11,7 +11,7 @@
 namespace headlight::train {
 namespace {
 
-constexpr Index kPoolBatches = 64;  // as many batches are sorted by length together
+constexpr Index kPoolBatches = 64;  // number of batches that are sorted by length together
 
 }  // namespace
 
@@ -28,7 +28,7 @@ TranslationTask::TranslationTask(Pairs train, Pairs valid, TranslationConfig con
   cut_evaluation();
 }
 
-// Pairs with words on both sides that fit into the model, end token included.
+// Pairs with words on both sides that fit into the model, including the end token.
 std::vector<std::uint32_t> TranslationTask::usable(const Pairs& pairs) const {
   std::vector<std::uint32_t> list;
   for (std::size_t i = 0; i < pairs.source.size(); ++i) {
@@ -71,13 +71,13 @@ void TranslationTask::prepare(std::int64_t epoch) const {
     return std::max(train_.source[i].size(), train_.target[i].size());
   };
   for (Index pool = 0; pool < pools; ++pool) {
-    const bool rising = pool % 2 == 0;  // up and down, so that a batch across a border is of one length too
+    const bool rising = pool % 2 == 0;  // alternates, so that batches across pools fit too
     std::stable_sort(epoch_.order.begin() + pool * size / pools,
                      epoch_.order.begin() + (pool + 1) * size / pools, [&](std::uint32_t a, std::uint32_t b) {
                        return rising ? length(a) < length(b) : length(a) > length(b);
                      });
   }
-  // A pair belongs to the batch in whose range of the epoch's tokens it begins.
+  // A pair belongs to the batch in whose token range of the epoch it begins.
   epoch_.cuts.assign(1, 0);
   Index begin = 0;
   for (std::size_t i = 0; i < epoch_.order.size(); ++i) {

@@ -12,7 +12,7 @@
 
 namespace headlight::train {
 
-// Many short lists of tokens in one piece.
+// Many short lists of tokens in one array.
 class TokenLists {
  public:
   void add(std::span<const TokenId> ids) {
@@ -32,23 +32,23 @@ class TokenLists {
 
 struct Pairs {
   TokenLists source, target;        // as many of each; without begin and end tokens
-  std::vector<models::Link> links;  // of the last pairs, one each; places count from the begin of the source
+  std::vector<models::Link> links;  // of the last pairs, one each; indices are those of the source
 };
 
 struct TranslationConfig {
-  TokenId begin = 0;  // first token of the target
-  TokenId end = 0;    // closes source and target
-  Index longest = 0;  // pairs with a longer side, end token included, are left out of training and evaluation
-  Index batch_tokens = 0;  // of source and target together, about
+  TokenId begin = 0;       // first token of the target
+  TokenId end = 0;         // ends source and target
+  Index longest = 0;       // pairs with a longer side, including the end token, are left out
+  Index batch_tokens = 0;  // approximate tokens of source and target together
   Index vocabulary = 0;
   std::uint64_t seed = 0;
   Index evaluation_pairs = 0;  // at most; 0: all
   TokenSplits splits = {};     // of training pairs
 };
 
-// Every pair once an epoch. An epoch is a random order, sorted by length within large pools, and cut into
-// batches at equal distances of tokens, so that all epochs have the same number of batches; these are taken
-// in random order. Pairs of one batch are of similar length.
+// Every pair once per epoch. An epoch is a random order, sorted by length within large pools, and divided into
+// batches of about the same number of tokens, so that all epochs have the same number of batches; these come
+// in random order. Pairs of one batch have similar lengths.
 class TranslationTask : public Task {
  public:
   TranslationTask(Pairs train, Pairs valid, TranslationConfig config);
@@ -85,7 +85,7 @@ class TranslationTask : public Task {
   std::vector<std::size_t> valid_cuts_;               // batch b is valid_usable_[cuts[b]] … [cuts[b+1]-1]
   std::size_t valid_left_out_ = 0;
   Index total_tokens_ = 0, per_epoch_ = 0;
-  mutable Epoch epoch_;  // the one in use: remembered, never needed
+  mutable Epoch epoch_;  // cache of the current one
 };
 
 }  // namespace headlight::train

@@ -1,4 +1,4 @@
-// Attention to chosen sentences, written down again and again while a model learns, so that one can see heads
+// Records the attention to chosen sentences during training, so that one can see heads
 // form. FOLDER/snapshots/step-N/I-PART.npy is [layer, head, query, key] for sentence I and each part of the model;
 // FOLDER/snapshots/sentences.json lists the tokens of the rows and columns.
 #pragma once
@@ -16,7 +16,7 @@ namespace headlight::train {
 
 class Watcher {
  public:
-  // A sentence; for a model that translates, source and target with a tab between. Longer ones than
+  // A sentence; for a translation model, source and target separated by a tab. Sentences of more than
   // `longest` tokens are Error{input}.
   Watcher(const models::Transformer& model, const Tokenizer& tokenizer, const SpecialIds& special,
           Index longest, const std::vector<std::string>& sentences, std::string folder);

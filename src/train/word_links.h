@@ -1,4 +1,4 @@
-// Links between words, as tokens see them.
+// Links between words, in tokens.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace headlight::train {
 
-// From the first token of one word to all tokens of another, in a sentence that became these tokens. Words are
+// Links the first token of one word to all tokens of another, in a sentence with these tokens. Words are
 // those of text/spaced_words.h and must exist.
 [[nodiscard]] models::Link token_link(std::string_view text, std::span<const TokenSpan> tokens,
                                       Index query_word, Index key_word);

@@ -105,7 +105,7 @@ TEST_F(Compare, Figures) {
 TEST_F(Compare, WhatANewcomerDoesWrong) {
   refused({}, "nothing to compare; give two texts");
   refused({"the cat"}, "only one text; give a second text, or a second model with --with-model");
-  refused({"the cat", "the mat", "--query", "dog"}, "\"dog\": is not in the text");
+  refused({"the cat", "the mat", "--query", "dog"}, "\"dog\" is not in the text");
   refused({"the cat sat", "the cat", "--query", "sat"}, "\"sat\" has no counterpart in B");
   refused({"the cat", "the mat", "--head", "9.9"}, "has layers 0 to 1 and heads 0 to 1 in each");
   refused({"the cat", "the mat", "--head", "0.0,0.1"}, "shows one head");

@@ -107,7 +107,7 @@ TEST(Options, AreTheSameEverywhere) {
       EXPECT_NE(force, nullptr) << command.name;
     }
     if (npy != nullptr) {
-      // info writes one tensor, which may be named as a file.
+      // `info` writes one tensor, to a file or into a folder.
       EXPECT_EQ(npy->get_type_name(), command.name == "info" ? "PATH" : "FOLDER") << command.name;
       EXPECT_NE(json, nullptr) << command.name;
     }

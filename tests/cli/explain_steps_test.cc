@@ -222,7 +222,7 @@ TEST_F(ExplainSteps, WhatANewcomerDoesWrong) {
   refused({"the cat sat", "--head", "0.0"}, "no query word; give --query WORD");
   refused({"--head", "0.0", "--query", "cat"}, "need a model and a TEXT");
   refused({"the cat sat", "--query", "dog"},
-          "\"dog\": is not in the text\n  The words are: [CLS] the cat sat [SEP]");
+          "\"dog\" is not in the text\n  The words are: [CLS] the cat sat [SEP]");
   refused(
       {"the cat sat", "--query", "cat", "--head", "7.0"},
       "--head 7.0: the encoder attention of \"headlight-en-fr\" has layers 0 to 1 and heads 0 to 1 in each");

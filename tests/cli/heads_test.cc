@@ -111,7 +111,7 @@ TEST_F(Heads, LinksAreRanked) {
   const auto cross =
       json(parser, {"the cat sat", "--target", "on the mat", "--link", "mat->cat", "--part", "cross"});
   EXPECT_EQ(std::string_view(cross["part"]), "cross");
-  refused({"the cat sat", "--link", "cat->dog"}, "\"dog\": is not in the text");
+  refused({"the cat sat", "--link", "cat->dog"}, "\"dog\" is not in the text");
   refused({"the cat sat", "--link", "cat"}, "is not a link: it->animal");
   refused({"the cat sat", "--link", "cat->sat", "--model", "en"}, "attends only to earlier words");
 }

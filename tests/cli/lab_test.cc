@@ -113,7 +113,8 @@ TEST(Lab, WhatAnExperimentHasNoUseForIsRefused) {
     EXPECT_EQ(done.code, 2);
     EXPECT_THAT(done.err, HasSubstr(words));
   };
-  refused({"errata", "--quick"}, "--quick: \"errata\" has no shorter version");
+  refused({"errata", "--quick"}, "--quick: \"errata\" has no shorter version; leave it out");
+  refused({"scalling"}, "no experiment \"scalling\"; did you mean \"scaling\"?");
   refused({"errata", "--seed", "3"}, "--seed: \"errata\" uses no random numbers");
   refused({"errata", "--png", "x.png"}, "\"errata\" has no figure");
   refused({"errata", "--row", "3"}, "--row: \"errata\" has no rows");

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/learn/code_lines.h"
 #include "draw/text.h"
 #include "support/subprocess.h"
 #include "support/temp_folder.h"
@@ -14,6 +15,7 @@
 namespace headlight::testing {
 namespace {
 
+using cli::code_lines;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -78,6 +80,30 @@ TEST_F(Learn, HidesAnswersUntilAsked) {
   EXPECT_THAT(run({"2", "--color", "always"}).out, HasSubstr("\x1b[1m"));
 }
 
+TEST_F(Learn, ChaptersFit80Columns) {
+  for (int chapter = 1; chapter <= 16; ++chapter)
+    for (const bool reveal : {false, true}) {
+      std::vector<std::string> arguments = {std::to_string(chapter)};
+      if (reveal) arguments.push_back("--reveal");
+      std::istringstream lines(run(arguments).out);
+      for (std::string line; std::getline(lines, line);)
+        EXPECT_LE(draw::display_width(line), 80) << chapter << ": " << line;
+    }
+}
+
+TEST(CodeLines, AreBrokenWhereTheLanguageAllowsIt) {
+  EXPECT_EQ(code_lines("short", "cpp", 20), "short");
+  EXPECT_EQ(code_lines("headlight serve --model en --at \"t=The\"", "sh", 34),
+            "headlight serve --model en \\\n    --at \"t=The\"");
+  EXPECT_EQ(code_lines("  call(first, second, third, fourth);", "cpp", 24),
+            "  call(first, second,\n      third, fourth);");
+  EXPECT_EQ(code_lines("  call(first, second);  // what it does", "cpp", 30),
+            "  // what it does\n  call(first, second);");
+  EXPECT_EQ(code_lines("# one two three four", "python", 12), "# one two\n# three four");
+  EXPECT_EQ(code_lines("1.0000   2.0000   3.0000", "text", 10), "1.0000   2.0000   3.0000");
+  EXPECT_EQ(code_lines("a_single_word_that_is_too_long", "cpp", 10), "a_single_word_that_is_too_long");
+}
+
 TEST_F(Learn, ChecksAnswers) {
   const Finished right = run({"2", "--check", "0.3474"});
   EXPECT_EQ(right.code, 0) << right.err;
@@ -92,6 +118,7 @@ TEST_F(Learn, ChecksAnswers) {
   EXPECT_THAT(run({"3", "--exercise", "3", "--check", "0.7311"}).out, HasSubstr("That is temperature 1."));
   EXPECT_EQ(run({"2", "--exercise", "2", "--check", "STARTS"}).code, 0);
   EXPECT_EQ(run({"2", "--exercise", "2", "--check", "one"}).code, 1);
+  refused({"2", "--check"}, "error: --check: the value ANSWER is missing\n");
   refused({"2", "--check", "abc"}, "does not have the expected form: one number with 4 decimals");
   refused({"2", "--exercise", "2", "--check", "sat"}, "one of: Your, journey");
   refused({"4", "--check", "0.2264"}, "This is exercise 1; --exercise K checks another one.");

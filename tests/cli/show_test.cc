@@ -120,7 +120,7 @@ TEST_F(Show, FindsWordsBetweenPunctuationOfEveryKind) {
 
 TEST_F(Show, WhatANewcomerDoesWrong) {
   refused({"the cat sat", "--query", "dog"}, 2,
-          "\"dog\": is not in the text\n  The words are: [CLS] the cat sat [SEP]");
+          "\"dog\" is not in the text\n  The words are: [CLS] the cat sat [SEP]");
   refused({"the cat", "--head", "2.0"}, 2,
           "--head 2.0: the decoder attention of \"en\" has layers 0 to 1 and heads 0 to 1 in each");
   refused({"the cat", "--layer", "7"}, 2, "--layer 7: the decoder attention");

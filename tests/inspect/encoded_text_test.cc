@@ -158,9 +158,9 @@ TEST(Pick, AnAmbiguousWordIsTheFirstAndSaysSo) {
 TEST(Pick, AWordThatIsNotThereListsThoseThatAre) {
   const EncodedText encoded = read_text(small_tokenizer(), "the cat sat");
   expect_error([&] { (void)pick(encoded, "dog"); }, ErrorKind::usage, "inspect.word",
-               "\"dog\": is not in the text\nThe words are: [CLS] the cat sat [SEP]");
+               "\"dog\" is not in the text\nThe words are: [CLS] the cat sat [SEP]");
   expect_error([&] { (void)pick(encoded, "he"); }, ErrorKind::usage, "inspect.word",
-               "\"he\": is not in the text");
+               "\"he\" is not in the text");
   expect_error([&] { (void)pick(encoded, "@9"); }, ErrorKind::usage, "inspect.word",
                "tokens are numbered 0 to 4");
   expect_error([&] { (void)pick(encoded, ""); }, ErrorKind::usage, "inspect.word", "the word is empty");

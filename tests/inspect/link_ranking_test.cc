@@ -123,7 +123,7 @@ TEST_F(LinkRanking, BadPairFilesAreRefusedByLine) {
         (void)rank_pairs(ctx_, loaded, parse_pairs("the cat sat\tcat\tdog\n", "p.tsv"), Part::encoder,
                          "p.tsv");
       },
-      ErrorKind::input, "heads.pairs", "p.tsv: pair 1: \"dog\": is not in the text");
+      ErrorKind::input, "heads.pairs", "p.tsv: pair 1: \"dog\" is not in the text");
 }
 
 }  // namespace

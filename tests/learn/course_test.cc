@@ -119,6 +119,7 @@ TEST(Answers, AreReadLeniently) {
        {"0.6652 0.2447 0.0900", "(0.6652, 0.2447, 0.09)", "0.6652;0.2447;9e-2", " .6652 .2447 .09 "})
     EXPECT_TRUE(learn::check_answer(three, text).right) << text;
   EXPECT_TRUE(learn::check_answer(exercise(2, 2), "Starts").right);
+  EXPECT_TRUE(learn::check_answer(exercise(7, 1), "0.1411, \u22120.9900").right) << "as the texts print it";
   EXPECT_TRUE(learn::check_answer(exercise(2, 1), "0.3473").right)
       << "one unit of the last decimal is rounding";
   EXPECT_FALSE(learn::check_answer(exercise(2, 1), "0.3472").right);

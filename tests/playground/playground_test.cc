@@ -309,7 +309,9 @@ TEST(Presets, AreWellFormed) {
     for (const PresetArm& arm : preset.arms) EXPECT_NO_THROW(check(arm.settings)) << preset.name;
     EXPECT_EQ(&find_preset(preset.name), &preset);
   }
-  EXPECT_THAT(message_of([] { (void)find_preset("magic"); }), HasSubstr("no preset \"magic\"; there are: "));
+  EXPECT_THAT(message_of([] { (void)find_preset("quick"); }),
+              HasSubstr("no preset \"quick\"; there are: induction, "));
+  EXPECT_THAT(message_of([] { (void)find_preset("maks"); }), HasSubstr("did you mean \"mask\"?"));
 }
 
 TEST(Presets, HoldWithinTheirBoundsOnly) {

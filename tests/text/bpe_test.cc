@@ -22,9 +22,10 @@ BpeParts parts_of_tokens(const std::vector<std::string>& tokens,
   return parts;
 }
 
-std::vector<std::string> tokens(const BpeParts& parts, std::string_view word, Unit unit = Unit::characters) {
+std::vector<std::string> tokens(const BpeParts& parts, std::string_view word,
+                                Symbols symbols = Symbols::characters) {
   std::vector<Piece> pieces;
-  Bpe(parts, unit).encode(word, pieces);
+  Bpe(parts, symbols).encode(word, pieces);
   std::vector<std::string> out;
   for (const Piece& piece : pieces) out.emplace_back(parts.vocab.token(piece.id));
   return out;
@@ -74,7 +75,7 @@ TEST(Bpe, AnyWordAsTheDefinitionHasIt) {
       if (std::none_of(parts.merges.begin(), parts.merges.end(), same))
         parts.merges.push_back({left, right, result});
     }
-    const Bpe bpe(parts, Unit::characters);
+    const Bpe bpe(parts, Symbols::characters);
     for (const std::size_t size : {1U, 2U, 5U, 20U, 39U, 40U, 41U, 150U}) {
       std::string word;
       std::vector<TokenId> ids;
@@ -131,7 +132,7 @@ TEST(Bpe, AMillionTimesOneLetter) {
   options.min_frequency = 1;
   const BpeParts parts = train_bpe({{std::string(4096, 'a'), 1}}, options);
   ASSERT_EQ(parts.merges.size(), 12U);  // a, aa, aaaa … 4,096 times a
-  const Bpe bpe(parts, Unit::bytes);
+  const Bpe bpe(parts, Symbols::bytes);
   std::vector<Piece> pieces;
   const double start = testing::work_seconds();
   bpe.encode(std::string(1'000'000, 'a'), pieces);

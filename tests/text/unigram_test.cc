@@ -43,7 +43,7 @@ TEST(Unigram, TheBestOfAllCuts) {
   for (int round = 0; round < 200; ++round) {
     const UnigramParts parts = random_parts(random);
     const double unknown = *std::min_element(parts.scores.begin(), parts.scores.end()) - 10;
-    const Unigram model(parts, Unit::characters);
+    const Unigram model(parts, Symbols::characters);
     std::string word;
     for (int i = 0; i < 9; ++i) word += static_cast<char>('a' + random.next() % 3);
     std::vector<Piece> pieces;
@@ -68,7 +68,7 @@ TEST(Unigram, UnknownRunsAndBytes) {
   parts.scores = {0, -1, -2};
   parts.unknown = 0;
   std::vector<Piece> pieces;
-  Unigram(parts, Unit::characters).encode("axyb", pieces);
+  Unigram(parts, Symbols::characters).encode("axyb", pieces);
   ASSERT_EQ(pieces.size(), 3U);
   EXPECT_EQ(pieces[1].id, 0);
   EXPECT_EQ(pieces[1].end - pieces[1].begin, 2U);
@@ -78,7 +78,7 @@ TEST(Unigram, UnknownRunsAndBytes) {
     parts.scores.push_back(0);
   }
   pieces.clear();
-  Unigram(parts, Unit::characters).encode("aéb", pieces);
+  Unigram(parts, Symbols::characters).encode("aéb", pieces);
   ASSERT_EQ(pieces.size(), 4U);
   EXPECT_EQ(parts.vocab.token(pieces[1].id), "<0xC3>");
   EXPECT_EQ(parts.vocab.token(pieces[2].id), "<0xA9>");

@@ -55,6 +55,10 @@ class Documents(unittest.TestCase):
         self.assertEqual(found("[a](other.md#three)", other="# Two words\n")[0], ["no heading for #three in other.md"])
         self.assertEqual(found("# `show`, twice\n\n[a](#show-twice) [b](https://example.org)")[0], [])
 
+    def test_paths_of_the_project(self):
+        self.assertEqual(found("See\n`src/core/nowhere.h`.")[0], ["no file src/core/nowhere.h"])
+        self.assertEqual(found("`src/core/team.h`, `tests/fuzz/NAME_fuzz.cc`, `bench/scheduling`, `other/nowhere.h`")[0], [])
+
     def test_words_to_spell(self):
         words = found("Plain words, `code_word` and [links](page.md) in \"queue française\".")[1]
         self.assertEqual(words, {"Plain", "words", "and", "links", "in"})

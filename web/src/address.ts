@@ -34,14 +34,14 @@ export interface Address {
   derived?: Derived;
   compared?: string;
   views?: string[];
-  eye?: string; // a panel or a step of Why to go to; read, never written
+  eye?: string; // a panel or a step of Why to open; read, never written
 }
 
 // The characters that view_address() of the program leaves as they are.
 const encode = (value: string) =>
   encodeURIComponent(value).replace(/[!'()*]/g, (c) => '%' + c.charCodeAt(0).toString(16).toUpperCase());
 
-// A list of views is long: what they have in common with the address that they are in, they leave out.
+// Addresses in a list omit what they have in common with the current address, because a list is long.
 const common = /^(?:m|t|b|u|g|te|tk|sd)=/;
 const fieldsOf = (hash: string) => hash.split('&').filter((f) => common.test(f));
 function isHere(view: string, a: Address): string {

@@ -1,10 +1,10 @@
-// Two texts side by side: which token or word stands opposite which, and how two maps differ there. Nothing here knows
+// Two texts side by side: which token or word is paired with which, and how two maps differ there. Nothing here knows
 // the page.
 import type { Joined } from './words';
 
 export type Pair = [a: number, b: number]; // -1: it has none there
 
-// The longest common subsequence of two lists of names; what is in one alone stands alone.
+// The longest common subsequence of two lists of names; unmatched names have no partner.
 export function align(a: string[], b: string[]): Pair[] {
   const width = b.length + 1,
     longest = new Uint16Array((a.length + 1) * width);
@@ -26,7 +26,7 @@ export function align(a: string[], b: string[]): Pair[] {
   return out;
 }
 
-// One map where both stand: NaN where it has nothing, or cannot see.
+// A map over both texts: NaN where this text has no word, or the query cannot see the key.
 export function placed(d: Joined, rows: Pair[], columns: Pair[], side: 0 | 1): Float32Array {
   const out = new Float32Array(rows.length * columns.length).fill(NaN);
   rows.forEach((row, i) =>

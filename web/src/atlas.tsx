@@ -45,7 +45,7 @@ import { Choice } from './tools';
 import { byTouch, LongPress } from './touch';
 import type { Order } from './types';
 
-// How far a sweep is, and what its numbers are of.
+// The progress of a sweep, and the prediction it measures.
 function SweepLine() {
   const s = sweep.value,
     total = s?.kl.length ?? 1;

@@ -1,4 +1,4 @@
-// What the atlas is drawn from: all heads in one picture, the pinned link in each, and a few numbers of each.
+// The data of the atlas: all heads in one picture, the pinned link in each, and a few numbers of each.
 import { computed } from '@preact/signals';
 import { entry, hatch, table } from './color';
 import { rowIn, shownMap, weights } from './numbers';
@@ -86,7 +86,7 @@ export function statistics(map: Float32Array, rows: number, columns: number): He
   return { entropy: entropy / n, first: first / n, distance: distance / n, top };
 }
 
-// Of the head that is shown; a million logarithms for a long text, so not for every move of the mouse, and once for each map.
+// For the displayed head. A long text needs a million logarithms, so they are computed once per map, not for every mouse move.
 const known = new WeakMap<Float32Array, HeadStatistics>();
 export const shownStatistics = computed<HeadStatistics | null>(() => {
   const p = partInfo.value,
@@ -97,7 +97,7 @@ export const shownStatistics = computed<HeadStatistics | null>(() => {
   return found;
 });
 
-// Of every head, where all weights are here.
+// For every head, if all weights are loaded.
 export const headStatistics = computed<HeadStatistics[] | null>(() => {
   const p = partInfo.value,
     all = weights.value;
@@ -108,7 +108,7 @@ export const headStatistics = computed<HeadStatistics[] | null>(() => {
   );
 });
 
-// How undecided each head is, from 0 (one key) to 1 (all alike): the bars below the thumbnails.
+// The entropy of each head, from 0 (one key) to 1 (uniform): the bars below the thumbnails.
 export const undecided = computed<Float32Array | null>(() => {
   const most = Math.log2(Math.max(2, partInfo.value?.columns ?? 2));
   return headStatistics.value && Float32Array.from(headStatistics.value, (s) => Math.min(1, s.entropy / most));

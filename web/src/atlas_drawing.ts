@@ -1,4 +1,4 @@
-// The atlas as pixels: where each head stands, and what is drawn there.
+// The atlas as pixels: the position of each head, and its drawing.
 import { links } from './atlas_data';
 import { effectText, sorts, type Sequence } from './atlas_order';
 import { css, entry, ink, table } from './color';
@@ -8,7 +8,7 @@ import type { Atlas, Order, Palette, PartInfo, Scale, Theme } from './types';
 
 const gap = 6,
   words = 13, // below each head when they are sorted
-  least = 40; // pixels of a head; where fewer are left, a layer takes several rows
+  least = 40; // smallest size of a head in pixels; if there is less space, a layer takes several rows
 
 export interface Layout {
   left: number;
@@ -22,7 +22,7 @@ export interface Layout {
   width: number;
   height: number;
 }
-// Layers below each other with their numbers beside; sorted heads have theirs below.
+// Layers below each other with their numbers to the left; sorted heads have theirs below.
 export function layoutOf(p: PartInfo | null, room: number, order: Order, captions = false): Layout {
   const sorted = order !== 'layer',
     heads = p?.heads ?? 1,
@@ -50,7 +50,7 @@ export function layoutOf(p: PartInfo | null, room: number, order: Order, caption
     height: p ? top + lines * down + between * p.layers : 0,
   };
 }
-// Where the n-th head of the sequence stands.
+// The position of the n-th head of the sequence.
 export function spotOf(p: PartInfo, l: Layout, order: Order, n: number): { x: number; y: number } {
   if (order !== 'layer') return { x: l.left + (n % l.perRow) * l.across, y: l.top + Math.floor(n / l.perRow) * l.down };
   const layer = Math.floor(n / p.heads),
@@ -83,8 +83,8 @@ export interface AtlasLook {
   asLinks: boolean;
   effects: { kl: Float32Array; most: number } | null; // effect of removing each head
   caption: ((at: number) => string) | null; // below each head
-  dimmed: boolean[] | null; // heads that a search has left out are false
-  out: (place: Place) => boolean; // it is changed now
+  dimmed: boolean[] | null; // false: excluded by the search
+  out: (place: Place) => boolean; // changed at the moment
   bars: Float32Array | null;
   alone: Place | null;
   chosen: Place;

@@ -1,4 +1,4 @@
-// The order in which the atlas shows heads. Another one is a line in `sorts`: a name, and a number for each head.
+// The order of heads in the atlas. A new one is a line in `sorts`: a name, and a number for each head.
 import { computed } from '@preact/signals';
 import { headStatistics, links } from './atlas_data';
 import { bestLabel, caption, headLabels } from './head_names';
@@ -9,7 +9,7 @@ import type { Order } from './types';
 interface Sort {
   name: string;
   number: (at: number) => number; // of a head; the largest comes first
-  text: (at: number) => string; // that stands below it
+  text: (at: number) => string; // shown below it
   ready: () => boolean;
 }
 export const effectText = (kl: number) =>
@@ -21,7 +21,7 @@ export const effectText = (kl: number) =>
         ? kl.toFixed(3).replace(/^0/, '')
         : '0';
 const fraction = (x: number) => x.toFixed(2).replace(/^0/, '');
-// Heads of one label together, the best first; those without one last.
+// Heads with the same label together, the best first; those without a label last.
 const ranks = [
   'previous',
   'current',
@@ -76,7 +76,7 @@ export const sorts: Record<Order, Sort> = {
   },
 };
 
-// What was asked for, where there are numbers for it; while somebody guesses, layers tell nothing.
+// The requested order, if its numbers are known; while the reader guesses in the tour, layers reveal nothing.
 export const shownOrder = computed<Order>(() =>
   guessing.value || !sorts[order.value].ready() ? 'layer' : order.value,
 );

@@ -1,4 +1,4 @@
-// A map of at most so many bytes: what was used longest ago goes first. `with` returns a new one, so that signals see
+// A map with a limit in bytes that drops the least recently used entries. `with` returns a new one, so that signals see
 // the change; the entries are shared.
 interface Entry<T> {
   value: T;
@@ -13,11 +13,11 @@ export class ByteCache<T> {
   get(key: string): T | undefined {
     const found = this.entries.get(key);
     if (!found) return undefined;
-    this.entries.delete(key); // to the end: it was used last
+    this.entries.delete(key); // moved to the end: most recently used
     this.entries.set(key, found);
     return found.value;
   }
-  // The newest entry stays, however large it is.
+  // The newest entry is kept, whatever its size.
   with(key: string, value: T, bytes: number): ByteCache<T> {
     let sum = this.bytes - (this.entries.get(key)?.bytes ?? 0) + bytes;
     this.entries.delete(key);

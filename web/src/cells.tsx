@@ -47,7 +47,7 @@ export function Cells() {
       for (let i = Math.ceil(v.y / cell); i * cell - v.y < f.height; ++i)
         context.fillRect(0, i * cell - v.y - 0.5, f.width, 1);
     }
-    // Where the second of two texts begins.
+    // The first token of the second text.
     context.fillStyle = style.getPropertyValue('--ink');
     if (d.columnBorder > 0) context.fillRect(Math.round(d.columnBorder * cell - v.x) - 1, 0, 2, f.height);
     if (d.rowBorder > 0) context.fillRect(0, Math.round(d.rowBorder * cell - v.y) - 1, f.width, 2);
@@ -63,7 +63,7 @@ export function Cells() {
     const style = getComputedStyle(over.current),
       accent = style.getPropertyValue('--accent'),
       ring = style.getPropertyValue('--ring');
-    // Neighbours share a frame, outside of their cells: what is pinned stays as legible as the rest.
+    // Neighbours share a frame, drawn outside their cells, so that pinned cells stay as legible as the rest.
     const rows = stretches(pinnedQ.map((i) => d.rowOf[i])),
       columns = stretches(pinnedK.map((j) => d.columnOf[j]));
     context.strokeStyle = accent;
@@ -85,7 +85,7 @@ export function Cells() {
     const i = d.rowOf[at.query],
       j = d.columnOf[at.key];
     if (i < 0 || j < 0) return;
-    // Lines beside the row and the column: no cell's colour changes.
+    // Lines next to the row and the column, so that no cell's colour changes.
     context.fillStyle = style.getPropertyValue('--ring');
     for (const y of [i * cell - v.y - 1, (i + 1) * cell - v.y]) context.fillRect(0, y, f.width, 1);
     for (const x of [j * cell - v.x - 1, (j + 1) * cell - v.x]) context.fillRect(x, 0, 1, f.height);
@@ -98,9 +98,9 @@ export function Cells() {
     fingers = useRef(new Map<number, PointerEvent>()),
     spread = useRef(0);
   const where = useRef<(x: number, y: number) => Cell | null>(() => null),
-    pointer = useRef<{ x: number; y: number } | null>(null), // of the mouse, while it is over the map
+    pointer = useRef<{ x: number; y: number } | null>(null), // of the mouse, if it is over the map
     under = useRef(() => {});
-  // The map has moved under a mouse that has not.
+  // The map has moved under a resting mouse.
   useLayoutEffect(() => under.current(), [v, cell]);
   const press = useMemo(
     () =>
@@ -113,7 +113,7 @@ export function Cells() {
   if (!d) return null;
   where.current = (x, y) => {
     const box = over.current!.getBoundingClientRect();
-    // The frame is rounded to pixels, of which a cell of a long text is a part: its edge belongs to the last cell.
+    // The frame is rounded to pixels, and a cell of a long text is smaller than a pixel: the edge belongs to the last cell.
     const j = Math.min(d.columns - 1, Math.floor((x - box.left + v.x) / cell)),
       i = Math.min(d.rows - 1, Math.floor((y - box.top + v.y) / cell));
     return i >= 0 && j >= 0 && i < d.rows && j < d.columns
@@ -219,7 +219,7 @@ export function Cells() {
   );
 }
 
-// Neighbours as stretches: [first, end).
+// Groups adjacent cells to ranges: [first, end).
 export function stretches(list: number[]): [number, number][] {
   const out: [number, number][] = [];
   for (const i of [...new Set(list)].filter((x) => x >= 0).sort((a, b) => a - b)) {

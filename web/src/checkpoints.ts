@@ -5,9 +5,9 @@ export interface Checkpoint {
 }
 const pattern = /^(.+)@(\d+)$/;
 export const runOf = (name: string): string | null => pattern.exec(name)?.[1] ?? null;
-// Head 2.1 of one is head 2.1 of the other: the same model, or another checkpoint of the same training.
+// Whether head 2.1 of one is head 2.1 of the other: the same model, or another checkpoint of the same training.
 export const sameHeads = (a: string, b: string): boolean => a === b || (runOf(a) !== null && runOf(a) === runOf(b));
-// Those of the run that `name` belongs to, in the order of their steps; none where it is no checkpoint.
+// Those of the run that `name` belongs to, in the order of their steps; none if it is not a checkpoint.
 export function checkpointsOf(names: string[], name: string): Checkpoint[] {
   const run = runOf(name);
   if (run === null) return [];

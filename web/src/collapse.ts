@@ -1,4 +1,4 @@
-// Of a long list, what is near some places; the rest as gaps. Nothing here knows the page.
+// The entries of a long list near some places; the rest as gaps. Independent of the page.
 export interface Stretch {
   from: number;
   end: number;
@@ -12,7 +12,7 @@ export function collapsed(count: number, centers: number[], radius: number): Str
   const out: Stretch[] = [];
   for (const [from, end] of near) {
     const last = out.at(-1);
-    // A gap of a few is no gap.
+    // A gap of a few entries is not collapsed.
     if (last && from <= last.end + 3) last.end = Math.max(last.end, end);
     else {
       if (last) out.push({ from: last.end, end: from, hidden: true });

@@ -1,8 +1,8 @@
-// Weights to colours, as src/draw/color.cc does it: the same tables, the same rounding.
+// Converts weights to colours like src/draw/color.cc: the same tables, the same rounding.
 import * as packed from './tables';
 import type { Palette, Scale, Theme } from './types';
 
-// The first colour, then the steps of red, green and blue, a letter each.
+// The first colour, then the steps of red, green and blue, one letter each.
 function unpack(text: string): Uint8ClampedArray {
   const out = new Uint8ClampedArray(3 * 256);
   for (let c = 0; c < 3; ++c) {

@@ -1,4 +1,4 @@
-// How the numbers that are shown become colours.
+// Converts the displayed numbers to colours.
 import { computed } from '@preact/signals';
 import { entry, signedEntry, table } from './color';
 import { autoRange, lines, mode, palette, scale, theme } from './state';
@@ -7,7 +7,7 @@ import { drawn, mutedColumns } from './view';
 
 const ofWeights = computed(() => lines.value || mode.value === 'weights');
 
-// Weights end at 1, so that heads compare, unless it is asked otherwise; other numbers end at the largest that is shown.
+// By default weights end at 1, so that heads can be compared; other numbers end at the largest displayed.
 export const limit = computed(() => {
   const d = drawn.value,
     grey = mutedColumns.value;
@@ -19,7 +19,7 @@ export const limit = computed(() => {
   return top || 1;
 });
 
-// How numbers become entries of a colour table.
+// Converts numbers to entries of a colour table.
 export interface Paint {
   signed: boolean;
   limit: number;
@@ -34,7 +34,7 @@ export const paint = computed<Paint>(() => ({
   theme: theme.value,
   palette: palette.value,
 }));
-// For weights beside the map: the same colours where the map shows weights too.
+// For weights next to the map: the same colours if the map shows weights too.
 export const weightPaint = computed<Paint>(() => ({
   ...paint.value,
   signed: false,

@@ -1,4 +1,4 @@
-// What is shown, as an address, as a command line, and as a question to the server.
+// The current view as an address, as a command line, and as a request to the server.
 import { host } from './host';
 import { addressText } from './history';
 import { together } from './numbers';
@@ -32,16 +32,16 @@ const quoted = (text: string) =>
       ? `"${text}"`
       : `'${text.replace(/'/g, `'\\''`)}'`;
 
-// What --model takes for the model that is shown: a path where it was given by one.
+// The value of --model for the displayed model: a path if it was given as one.
 const modelArgument = () => {
   const name = run.value!.model.name;
   return quoted(models.value.find((m) => m.name === name)?.argument ?? name);
 };
 
-// The address without the token: that is in the cookie, and stays there.
+// The address without the token, which stays in the cookie.
 export const linkText = () => host.link() + '#' + addressText.value;
 
-// Of two texts, the part of the map that is shown, as the command takes it.
+// The displayed part of the map of two texts, as options of the command.
 function cropRanges(): { from: string; to: string } | null {
   const p = partInfo.value,
     name = block.value,
@@ -51,7 +51,7 @@ function cropRanges(): { from: string; to: string } | null {
   return { from: range(name[0], p.rows), to: range(name[1], p.columns) };
 }
 
-// Why the program cannot draw what is shown, if it cannot.
+// Why the program cannot draw the current view, or nothing.
 export function figureProblem(): string {
   if (lines.value) return 'Only this page draws lines: choose Map for a figure.';
   if (cropRanges() && (words.value || muted.value !== 'none'))
@@ -59,7 +59,7 @@ export function figureProblem(): string {
   return '';
 }
 
-// The view's looks as options of `headlight show`, and as fields of the server's figure: what differs from the usual.
+// The style of the view as options of `headlight show`, and as fields of the server's figure: only what differs from the default.
 function looks(): [option: string, field: string, value: string][] {
   const out: [string, string, string][] = [],
     crop = cropRanges();
@@ -111,7 +111,7 @@ export function explainCommand(query: number, key: number): string {
     )
     .join(' ');
 }
-// What was changed, as headlight ablate takes it. Tokens by their numbers, so that no word is taken for another.
+// The change as options of headlight ablate. Tokens are given by number, so that no word is mistaken for another.
 export function ablateCommand(): string {
   const info = run.value!,
     p = plan.value!;

@@ -37,7 +37,7 @@ const other = signal<Other | null>(null);
 const otherHead = signal<Place | null>(null); // none: the same place
 const loading = signal(false);
 const cursor = signal<{ row: number; column: number } | null>(null);
-const blink = signal<'A' | 'B' | null>(null); // the one that is shown, both in one place; none: side by side
+const blink = signal<'A' | 'B' | null>(null); // which of the two is shown, if they share one place; none: side by side
 const turn = 700; // milliseconds
 
 // In the address: open, c (without the change), m:MODEL or t:TEXT.
@@ -53,7 +53,7 @@ export function followCompare(): void {
     if (!info || offline.value || what === before) return;
     before = what;
     otherHead.value = cursor.value = null;
-    if (what === null || what === 'open') other.value = null; // else it stays until the next one is here
+    if (what === null || what === 'open') other.value = null; // otherwise the old one is shown until the next one has arrived
     if (what !== null) dialog.value = 'compare';
     else if (dialog.peek() === 'compare') dialog.value = null;
     if (what === 'c') void take(info, withoutChange);
@@ -102,7 +102,7 @@ interface Sides {
   columnName: (j: number) => string;
   heads: [PartInfo, PartInfo];
 }
-// Tokens where both texts have the same ones, else words.
+// Tokens if both texts have the same ones, else words.
 const sides = computed<Sides | null>(() => {
   const b = other.value,
     infoA = numbersInfo.value,
@@ -146,7 +146,7 @@ const maps = computed(() => {
     b = s.of(1, headB.value);
   return { a, b, d: difference(a, b), apart: distance(a, b, s.rows, s.columns.length) };
 });
-// Of one model the heads that differ most; of two the head of B that is most like the chosen one of A.
+// For one model the heads that differ most; for two, the head of B most similar to the chosen one of A.
 const ranking = computed<{ at: Place; apart: number }[]>(() => {
   const s = sides.value;
   if (!s) return [];
@@ -222,7 +222,7 @@ function Map({ values, title, signed, test }: { values: Float32Array; title: str
   );
 }
 
-// In turn, in one place: what differs jumps. With reduced motion they are turned by hand.
+// Blink: both in turn in one place. With reduced motion the reader switches.
 function Blink() {
   const on = blink.value !== null,
     flip = () => (blink.value = blink.value === 'A' ? 'B' : 'A');
@@ -299,7 +299,7 @@ function Largest() {
   );
 }
 
-// A training run step by step: how a head came to look where it looks now.
+// The steps of a training run: how a head learned its pattern.
 function Steps() {
   const list = checkpointsOf(
     models.value.map((m) => m.name),

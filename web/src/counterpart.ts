@@ -1,9 +1,9 @@
-// A word in the other text of a translator: it and il. By the weights of cross-attention, mean over all heads.
+// The counterpart of a word in the other text of a translator: it and il. Uses cross-attention, mean over all heads.
 import { endsOf, linkWeight } from './links';
 import type { Numbers } from './numbers';
 import type { PartInfo, PartName, Reading, RunInfo } from './types';
 
-// What the written words look at on average, [written, read].
+// The mean attention of the written words, [written, read].
 function meanMap(p: PartInfo, all: Float32Array): Float32Array {
   const size = p.rows * p.columns,
     mean = new Float32Array(size),
@@ -25,7 +25,7 @@ function best(reading: Reading, score: (tokens: number[]) => number): number[] |
   return found;
 }
 
-// `cross`: the numbers of cross-attention. The decoder reads what was written one place later than it writes it.
+// `cross`: the numbers of cross-attention. The decoder reads a token one position after it writes it.
 export function counterpart(
   info: RunInfo,
   from: PartName,

@@ -1,4 +1,4 @@
-// Share, export, keys: what opens over the page.
+// Share, export, keys: dialogs over the page.
 import { useEffect, useRef } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -131,9 +131,9 @@ function save(name: string, data: Blob): void {
   setTimeout(() => URL.revokeObjectURL(a.href), 10000);
 }
 
-// The view as one file that needs no server: what headlight show --html writes.
+// The view as one file that needs no server, as written by headlight show --html.
 async function savePage(): Promise<void> {
-  // The file has one run: views of other texts stay behind.
+  // The file has one run, so views of other texts are omitted.
   const own = (hash: string) => JSON.stringify(requestOf(parseAddress(hash), { model: '', text: '' })),
     at = writeAddress({
       ...parseAddress(addressText.value),
@@ -149,7 +149,7 @@ async function savePage(): Promise<void> {
   }
 }
 
-// What this page alone draws: the lines, and the atlas with what it shows, as a picture and as numbers.
+// Drawn only by the page: the lines, and the atlas with its overlays, as a picture and as numbers.
 function saveLines(): void {
   save('headlight-lines.svg', new Blob([linesSvg()], { type: 'image/svg+xml' }));
 }

@@ -1,4 +1,4 @@
-// The offline page's own figure: an SVG with real text and a shape for each cell.
+// The figure of an offline page: an SVG with real text and a shape for each cell.
 import { css, hatch } from './color';
 import { colorsOf, entryOf, paint } from './color_scale';
 import { clipped, digits, shown } from './format';

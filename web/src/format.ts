@@ -17,7 +17,7 @@ export const weight = (x: number) =>
           : x.toExponential(1).replace('-', '−');
 export const share = (x: number) => (x >= 0.995 && x < 0.9995 ? x.toFixed(3) : x >= 0.1 ? x.toFixed(2) : digits(x, 2));
 export const small = (x: number) => (x >= 0.9995 ? '1' : x >= 0.0005 ? x.toFixed(3).slice(1) : x > 0 ? '<.001' : '0');
-// What the chips show: no blank at the ends, something to see in place of blanks alone.
+// The text of chips: without blanks at the ends, and with a visible mark for blanks alone.
 export function shown(text: string): string {
   const trimmed = text.replace(/^[ ▁Ġ]+|[ ]+$/g, '');
   if (trimmed === '') return text === '' ? '∅' : '␣';

@@ -1,4 +1,4 @@
-// Weights while a text is written on.
+// Weights while a text is being continued.
 
 // The maps of all heads with one more row and column: [heads, rows + 1, columns + 1]. Earlier queries do not see the new key.
 export function grown(maps: Float32Array, heads: number, size: number, row: Float32Array): Float32Array {

@@ -40,9 +40,9 @@ interface TextFieldProps {
   value: Signal<string>;
   changed: () => void;
   entered: () => void;
-  focused?: boolean; // from the start, where that does not open a keyboard
+  focused?: boolean; // from the start, unless that opens an on-screen keyboard
 }
-// As many lines as its text has: Enter computes, Shift-Enter begins a line.
+// As many lines as its text: Enter computes, Shift-Enter starts a line.
 function TextField({ id, label, hint, value, changed, entered, focused }: TextFieldProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
@@ -80,11 +80,11 @@ function TextField({ id, label, hint, value, changed, entered, focused }: TextFi
 
 function Input() {
   const timer = useRef(0);
-  const wanted = useSignal(false); // a place for the second text
+  const wanted = useSignal(false); // the field for the second text
   const started = () => {
     clearTimeout(timer.current);
-    stopPlaying(); // who types does not want to be written to
-    // Short texts are computed while they are typed; long ones wait for Enter.
+    stopPlaying(); // never overwrite the field while the user types
+    // Short texts are computed while they are typed; long ones on Enter.
     if (text.value.trim() !== '' && text.value.length + second.value.length < 600)
       timer.current = window.setTimeout(() => {
         if (stale.value || !run.value) computeText(text.value, true);
@@ -93,8 +93,8 @@ function Input() {
   const entered = () => {
     clearTimeout(timer.current);
     computeText(text.value);
-    if (text.value.trim() === '') return; // there is nothing yet but to write
-    // From here on keys are shortcuts; i comes back.
+    if (text.value.trim() === '') return; // an empty field keeps the focus
+    // From here on keys are shortcuts; i returns to the field.
     (host.root.activeElement as HTMLElement | null)?.blur();
     host.root.querySelector<HTMLElement>('[data-test=grid]')?.focus({ preventScroll: true });
   };

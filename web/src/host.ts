@@ -1,19 +1,19 @@
-// Where this viewer lives. The program is run once for each viewer and keeps its state in the scope of that run, so that any
-// number of them can be in one document. As a page it has the document to itself; inside another document it is given an
+// The environment of this viewer. The program runs once for each viewer and keeps its state in the scope of that run, so that
+// one document can have any number of them. As a page it owns the document; inside another document it gets an
 // element (web/headlight-view.js).
 export interface Host {
-  root: Document | ShadowRoot; // its elements are in here
-  frame: HTMLElement; // tells the style sheet theme, depth and state
-  data: string; // the numbers of a saved page: base64 of gzip; empty: the server is asked
-  link(): string; // the address without what is behind the #
-  hash(): string; // what is behind it, with the #
-  write(hash: string, adds: boolean): void; // `adds`: as an entry to go back to
-  go(hash: string): void; // as if somebody had typed it
+  root: Document | ShadowRoot; // contains its elements
+  frame: HTMLElement; // its attributes tell the style sheet theme, depth and state
+  data: string; // the numbers of a saved page: base64 of gzip; empty: requested from the server
+  link(): string; // the address before the #
+  hash(): string; // the address from the # on
+  write(hash: string, adds: boolean): void; // `adds`: as a new history entry
+  go(hash: string): void; // as if typed into the address bar
   onMove(moved: () => void): void; // the address was changed from outside, or by go()
-  keys: EventTarget; // keys pressed here are meant for this viewer
+  keys: EventTarget; // whether keys pressed now are for this viewer
 }
 
-declare const embedded: Host | undefined; // an argument of the program, where it is not a page
+declare const embedded: Host | undefined; // an argument of the program, if it is not a page
 
 const page: Host = {
   root: document,

@@ -1,4 +1,4 @@
-// Keys that work everywhere but in a field.
+// Shortcuts that work everywhere except in a field.
 import { byId, host } from './host';
 import { page } from './pages';
 import { sequence } from './atlas_order';
@@ -38,7 +38,7 @@ import { fit } from './view';
 function stepHead(delta: number): void {
   const { heads, at } = sequence.value;
   if (heads.length === 0) return;
-  clearHover(); // else the head under a resting mouse would stay in sight
+  clearHover(); // else the head under a resting mouse would stay visible
   place.value = heads[Math.max(0, Math.min(heads.length - 1, at(place.value) + delta))];
 }
 

@@ -1,4 +1,4 @@
-// Heads and links changed: what is asked of the program, and which run's numbers the page shows meanwhile.
+// Changes to heads and links: the requests, and the run whose numbers the page shows meanwhile.
 import { effect, signal } from '@preact/signals';
 import { numbersInfo, readNumbers, useNumbers, type Numbers } from './numbers';
 import { cut, has, isCut, toggled } from './plan';
@@ -27,7 +27,7 @@ interface Changed {
 }
 export const changed = signal<Changed | null>(null);
 export const changing = signal(false);
-export const showsBase = signal(false); // b: the model as it is, for comparison
+export const showsBase = signal(false); // b: the unchanged model, for comparison
 export const canUndo = signal(false);
 const past: (Plan | null)[] = [];
 
@@ -45,7 +45,7 @@ export function undo(): void {
   showsBase.value = false;
 }
 export const canChange = () => (run.value?.predictions ?? 0) > 0 && theSource().removes;
-// Of a saved page one head at a time, as it was computed beforehand.
+// In a saved page one head at a time, as precomputed.
 export const canChangeMore = () => canChange() && !offline.value;
 export const isOut = (at: Place) => has(plan.value, part.value, at);
 export function toggleHead(at: Place = place.value): void {
@@ -82,7 +82,7 @@ export function forget(): void {
   plan.value = changed.value = null;
 }
 
-// Moves of the mouse ask for nothing until it rests.
+// Mouse moves request nothing until the mouse rests.
 const rest = 80;
 function followPlan(): void {
   let aborter: AbortController | null = null,
@@ -92,7 +92,7 @@ function followPlan(): void {
     const info = run.value,
       p = plan.value,
       position = predictionAt.value,
-      writing = streaming.value; // runs that the program does not know yet
+      writing = streaming.value; // runs that the server does not know yet
     clearTimeout(timer);
     aborter?.abort();
     changing.value = false;
@@ -126,7 +126,7 @@ function followPlan(): void {
       } catch (error) {
         if (!mine.signal.aborted) {
           report(error);
-          plan.value = changed.peek()?.plan ?? null; // what is shown
+          plan.value = changed.peek()?.plan ?? null; // the displayed change
         }
       }
       if (!mine.signal.aborted) changing.value = false;
@@ -141,8 +141,8 @@ const request = (p: Plan) => ({
   ...(isCut(p.change) ? { links: p.links } : {}),
 });
 
-// The numbers on the page are those of the run with the change, or of the one without it. A few are kept, so that b
-// flips at once.
+// The numbers on the page are those of the run with the change, or of the one without it. Some are kept, so that b
+// switches at once.
 const kept = new Map<string, Numbers>();
 const mostKept = 4;
 async function numbersOf(info: RunInfo, name: PartName): Promise<Numbers> {

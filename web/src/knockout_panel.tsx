@@ -1,4 +1,4 @@
-// Beside the predictions: what is changed, what that does to them, and what it does not prove.
+// Next to the predictions: the change, its effect, and its limits as evidence.
 import { ablateCommand } from './commands';
 import { copy } from './dialogs';
 import { nameOf } from './finding';
@@ -149,7 +149,7 @@ function Table({ e }: { e: Effect }) {
   );
 }
 
-// How far the prediction at each position moved, as bars.
+// The divergence of the prediction at each position, as bars.
 function Positions({ e }: { e: Effect }) {
   const most = Math.max(...e.kl, 1e-12),
     width = Math.min(6, 300 / e.kl.length);

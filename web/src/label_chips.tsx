@@ -1,4 +1,4 @@
-// What the chosen head does, with score and lift; what a label means is one click away.
+// The labels of the chosen head, with score and lift; a click explains a label.
 import { headLabels, indexOf, labelName, loadingLabels, type LabelScore } from './head_names';
 import { computeText } from './runs';
 import { labelled, offline, part, place, run, shownPlace, text } from './state';

@@ -1,4 +1,4 @@
-// The course: chapters as the program has them, predictions to reveal, exercises that are checked, slides for a class.
+// The course: chapters from the program, predictions to reveal, exercises that are checked, slides for a class.
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { render } from 'preact';
@@ -31,7 +31,7 @@ const list = signal<Head[]>([]),
   shown = signal<Chapter | null>(null),
   slides = signal(false),
   slide = signal(0);
-let saved: Chapter[] | null = null; // in a file, all of it is there
+let saved: Chapter[] | null = null; // a saved file contains the whole course
 export function useCourse(chapters: Chapter[]): void {
   saved = chapters;
   list.value = chapters;
@@ -39,7 +39,7 @@ export function useCourse(chapters: Chapter[]): void {
 }
 
 async function load(number: number): Promise<void> {
-  if (!saved && host.data) return; // a file that is still being read
+  if (!saved && host.data) return; // a file that is still loading
   try {
     if (!saved && list.value.length === 0) list.value = (await (await ask('learn')).json()).chapters;
     if (number === 0) shown.value = null;
@@ -50,7 +50,7 @@ async function load(number: number): Promise<void> {
   }
 }
 
-// As check_answer() of the program: numbers may be off by 1.5 units of the last decimal.
+// Like check_answer() of the program: numbers may be off by 1.5 units of the last decimal.
 const close = (a: number[], b: number[], decimals: number) =>
   a.length === b.length && a.every((x, i) => Math.abs(x - b[i]) <= (decimals ? 1.5 * 10 ** -decimals * (1 + 1e-9) : 0));
 export function judge(exercise: Exercise, given: string): { right: boolean; says: string } {
@@ -97,7 +97,7 @@ function Check({ exercise, number }: { exercise: Exercise; number: string }) {
   );
 }
 
-// The reader commits to an answer before it is revealed.
+// The reader writes an answer before it is revealed.
 function Prediction({ reveal }: { reveal: HTMLDetailsElement }) {
   const said = signal('');
   const Said = () => (
@@ -166,7 +166,7 @@ function Temperature({ words, scores }: { words: string[]; scores: number[] }) {
   );
 }
 
-// What the program wrote, with the picture and the fields for answers put in.
+// The HTML from the program, with the picture and the answer fields inserted.
 function Text({ text }: { text: Chapter }) {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -180,7 +180,7 @@ function Text({ text }: { text: Chapter }) {
       image.src = address;
       image.alt = figure.getAttribute('aria-label') ?? '';
       figure.removeAttribute('aria-label');
-      if (/^<svg[^>]* width="160mm"/.test(text.picture)) image.className = 'pair'; // two maps beside each other
+      if (/^<svg[^>]* width="160mm"/.test(text.picture)) image.className = 'pair'; // two maps side by side
       figure.tabIndex = 0; // on a phone they are scrolled
       figure.append(image);
       if (text.slider) {
@@ -209,7 +209,7 @@ function Text({ text }: { text: Chapter }) {
       for (const link of element.querySelectorAll('[data-view], [data-train]')) link.parentElement?.remove();
     return () => URL.revokeObjectURL(address);
   }, [text]);
-  // Slides: a heading and what follows it are one.
+  // Slides: a heading with its section.
   useEffect(() => {
     const parts: Element[][] = [[]];
     for (const child of box.current!.children) {
@@ -239,7 +239,7 @@ function onKey(event: KeyboardEvent): void {
   else if (forward || back) {
     const before = slide.value;
     slide.value += forward ? 1 : -1;
-    // Text puts a number that is too large, or too small, right; then the chapter changes.
+    // Clamps a number that is too large or too small, then changes the chapter.
     requestAnimationFrame(() => {
       const next = chapter.value + (forward ? 1 : -1);
       if (slide.value === before && next >= 1 && next <= list.value.length) showPage('learn', next);

@@ -1,4 +1,4 @@
-// The colour scale with its numbers, a mark at the value under the cursor, and what can be chosen about colours.
+// The colour scale with its numbers, a mark at the value under the cursor, and the colour controls.
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { css, transferred } from './color';
 import { colorsOf, paint } from './color_scale';
@@ -21,7 +21,7 @@ export function Legend({ value }: { value: number }) {
   const canvas = useRef<HTMLCanvasElement>(null),
     p = paint.value,
     fixed = mode.value === 'weights' && !autoRange.value;
-  // Where a number stands on the ramp, 0 to 1.
+  // The position of a number on the ramp, 0 to 1.
   const at = (x: number) => (p.signed ? 0.5 + x / p.limit / 2 : transferred(x / p.limit, scale.value));
   const marks = p.signed ? [-1, -0.5, 0, 0.5, 1] : ticks[scale.value];
   const name = (x: number) => {
@@ -73,7 +73,7 @@ export function Legend({ value }: { value: number }) {
   );
 }
 
-// Which colours, how numbers are spread over them, and where they end.
+// Palette, scale and range.
 function Colours() {
   return (
     <div class="colours for-engineer" role="group" aria-label="Colours">

@@ -35,9 +35,9 @@ export interface Link {
   column: number;
   weight: number;
 }
-// All links that are drawn when nothing is pinned; at most 2,000.
+// All links shown when nothing is pinned; at most 2,000.
 export const links = computed<Link[]>(() => (drawn.value ? linksOf(drawn.value) : []));
-// Of the heads that are drawn over the chosen one.
+// Of the heads shown in addition to the chosen one.
 const others = computed<Link[][]>(() =>
   derived.value !== 'none'
     ? []
@@ -68,7 +68,7 @@ function linksOf(d: Joined): Link[] {
   return out.length <= most ? out : out.sort((a, b) => b.weight - a.weight).slice(0, most);
 }
 
-// The lines as they are drawn, with real words.
+// The lines as displayed, with real text.
 export function linesSvg(): string {
   const d = drawn.value!,
     light = theme.value === 'light',
@@ -132,7 +132,7 @@ export function Lines() {
       context.setLineDash(headDashes[head]);
       for (const link of [...list].reverse()) {
         if (lone && !rows.has(link.row)) continue;
-        const y0 = (link.row + 0.5) * rowHeight + 2 * head, // heads that agree stay beside each other
+        const y0 = (link.row + 0.5) * rowHeight + 2 * head, // lines of heads that agree are drawn side by side
           y1 = (link.column + 0.5) * rowHeight + 2 * head,
           w = width.value;
         context.globalAlpha = Math.max(0.06, Math.min(1, Math.sqrt(link.weight)));

@@ -1,5 +1,5 @@
 // Links between words: their weights, the weights of uniform attention, and which link to show first.
-// Nothing here knows the page; `finding.ts` does.
+// Independent of the page; `finding.ts` uses it.
 import type { Reading } from './types';
 
 // Mean over the queries of what they give to all of the keys together.
@@ -9,14 +9,14 @@ export function linkWeight(map: Float32Array, queries: number[], keys: number[],
   return queries.length > 0 ? sum / queries.length : 0;
 }
 
-// How many keys the query sees.
+// The number of keys that the query sees.
 export function seen(map: Float32Array, query: number, columns: number): number {
   let count = 0;
   for (let j = 0; j < columns; ++j) if (!Number.isNaN(map[query * columns + j])) ++count;
   return count;
 }
 
-// The same mean where each query spreads evenly over what it sees; 0: none of the keys is visible.
+// The same mean under uniform attention; 0: none of the keys is visible.
 export function linkChance(
   map: Float32Array,
   queries: number[],
@@ -32,10 +32,10 @@ export function linkChance(
   return queries.length > 0 ? sum / queries.length : 0;
 }
 
-// From which lift over uniform attention on a link counts as one; labels of heads have the same bar.
+// The least lift of a link; labels of heads use the same threshold.
 export const leastLift = 2;
 
-// What a link adds to the divergence from uniform attention; below chance the larger weight counts more. The rule of the
+// The contribution of a link to the divergence from uniform attention; below chance level the weight itself counts. The rule of the
 // program's first_look().
 export const linkScore = (weight: number, chance: number): number =>
   weight > chance ? weight * Math.log(weight / chance) : weight - chance;
@@ -43,9 +43,9 @@ export const linkScore = (weight: number, chance: number): number =>
 const isMark = (text: string) => !/[\p{L}\p{N}]/u.test(text);
 export interface End {
   tokens: number[];
-  word: number; // its number among the words
+  word: number; // its index among the words
 }
-// The words of a text that mean something: neither marks nor what the tokenizer put there.
+// The content words of a text: no punctuation and no tokens added by the tokenizer.
 export const endsOf = (reading: Reading): End[] =>
   reading.words.flatMap((w, word) =>
     reading.tokens[w.begin].added || isMark(w.text)
@@ -56,7 +56,7 @@ export const endsOf = (reading: Reading): End[] =>
 export const isFar = (query: End, key: End, between: boolean): boolean =>
   between || (Math.abs(query.word - key.word) > 1 && key.tokens[0] !== 0);
 
-// How a number of several tokens comes about; nothing where it is one weight of the model.
+// How a number of several tokens is computed; nothing if it is a single weight of the model.
 export function howJoined(queries: number, keys: number): string {
   const mean = queries > 1 ? `mean over ${queries} tokens` : '',
     sum = keys > 1 ? `sum over ${keys} tokens` : '';

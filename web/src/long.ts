@@ -1,4 +1,4 @@
-// Texts that are too long for whole maps: parts of one head in sight, as tiles that the program pools; rows on demand.
+// Texts too long for whole maps: visible parts of one head, as tiles pooled by the program; rows on demand.
 import { computed, effect, signal } from '@preact/signals';
 import { ByteCache } from './byte_cache';
 import {
@@ -19,10 +19,10 @@ import { copyTile, fitLevel, inCell, mostDepth, tilesOf, tokensOf, windowAt, typ
 import type { RunInfo } from './types';
 import type { Joined } from './words';
 
-export const mostWhole = 1100; // tokens: of shorter texts a whole head is read
+export const mostWhole = 1100; // tokens: shorter texts are read whole
 export const isLong = computed(() => Math.max(partInfo.value?.rows ?? 0, partInfo.value?.columns ?? 0) > mostWhole);
 
-// What is in sight: how deep, and where, in cells of the level.
+// The visible part: its level, and its position in cells of the level.
 const at = signal({ depth: 0, row: 0, column: 0 });
 export const sight = computed<Window>(() => {
   const p = partInfo.value;
@@ -36,7 +36,7 @@ export function showAll(): void {
 export function moveSight(row: number, column: number): void {
   at.value = { ...at.value, row, column };
 }
-// One step closer or farther; the cell at (x, y), as shares of what is in sight, stays where it is.
+// One step closer or farther; the cell at (x, y), in fractions of the view, keeps its position.
 export function stepSight(delta: number, x = 0.5, y = 0.5): void {
   const p = partInfo.value!,
     w = sight.value,
@@ -47,7 +47,7 @@ export function stepSight(delta: number, x = 0.5, y = 0.5): void {
       ((first + share * count) * inCell(w.level)) / inCell(next.level) - share * size;
   at.value = { depth, row: place(w.row, w.rows, y, next.rows), column: place(w.column, w.columns, x, next.columns) };
 }
-// Brings a token into sight, close enough to read words.
+// Brings a token into view, close enough to read words.
 export function goTo(query: number, key = query): void {
   const p = partInfo.value!,
     depth = Math.max(at.value.depth, fitLevel(p.rows, p.columns) + 2),
@@ -63,7 +63,7 @@ export const isInSight = (query: number) => {
 const tiles = signal(new ByteCache<Float32Array>(48e6)),
   rows = signal(new ByteCache<Float32Array>(8e6)),
   wanted = new Set<string>();
-export const numbersOf = signal<RunInfo | null>(null); // the run whose numbers are shown
+export const numbersOf = signal<RunInfo | null>(null); // the run whose numbers are displayed
 
 function ask(cache: typeof tiles, path: string, info: RunInfo): Float32Array | null {
   const key = `${info.id}/${path}`,
@@ -89,7 +89,7 @@ function tileOf(place: Place, t: Tile): Float32Array | null {
     to = tokensOf(t.j, t.level, p.columns);
   return ask(tiles, pathOf(place, from, to, inCell(t.level), mode.value), info);
 }
-// One query's weights in the head that is shown, asked for when they are not here.
+// One query's weights in the displayed head, requested if missing.
 export function longRow(query: number, fetches = true): Float32Array | null {
   const p = partInfo.value!,
     info = numbersOf.value;
@@ -101,14 +101,14 @@ export function followLong(): void {
   effect(() => {
     if (isLong.value && run.value) for (const i of [...queries.value, ...restingQueries.value].slice(0, 64)) longRow(i);
   });
-  // A query that is pinned elsewhere comes into sight, unless everything is.
+  // A query pinned elsewhere is brought into view, unless the whole map is visible.
   effect(() => {
     const first = queries.value[0];
     if (isLong.value && first !== undefined && at.peek().depth > 0 && !isInSight(first)) goTo(first);
   });
 }
 
-// The part that is in sight, as a map of its own. A cell is the largest of the weights pooled into it.
+// The visible part, as a separate map. A cell is the largest of the weights pooled into it.
 export const longMap = computed<Joined | null>(() => {
   const p = partInfo.value,
     w = sight.value;

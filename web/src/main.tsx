@@ -178,11 +178,11 @@ effect(() => {
   if (run.value && isPage)
     document.title = `${shownPlace.value.layer}.${shownPlace.value.head} ${run.value.model.name} – Headlight`;
 });
-// A presentation begins with its headline.
+// A presentation starts with its headline.
 effect(() => {
   if (present.value && isPage) scrollTo(0, 0);
 });
-// A new shape of map starts fitted.
+// A map of another shape starts fitted.
 let shape = '';
 effect(() => {
   const p = partInfo.value,
@@ -192,7 +192,7 @@ effect(() => {
     fit();
   }
 });
-// For tests: what is loaded and settled.
+// For tests: whether everything is loaded and settled.
 effect(() => {
   host.frame.dataset.state =
     trouble.value && !run.value ? 'trouble' : busy.value || !run.value || !atlas.value ? 'busy' : 'ready';

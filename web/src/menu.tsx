@@ -1,4 +1,4 @@
-// The menu of a cell, a word or a head: what can be done with it, for fingers and for the right button.
+// The menu of a cell, a word or a head, for touch and for the right mouse button.
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { host, isPage } from './host';
@@ -150,7 +150,7 @@ export function Menu() {
     if (!element || !target) return;
     const size = element.getBoundingClientRect();
     const beside = byTouch() ? 14 : 0; // not under the finger
-    const from = isPage ? { left: 0, top: 0 } : host.frame.getBoundingClientRect(); // what fixed elements are placed in
+    const from = isPage ? { left: 0, top: 0 } : host.frame.getBoundingClientRect(); // the containing block of fixed elements
     element.style.left = `${Math.max(6, Math.min(target.x + beside, innerWidth - size.width - 6)) - from.left}px`;
     element.style.top = `${Math.max(6, Math.min(target.y + beside, innerHeight - size.height - 6)) - from.top}px`;
     element.querySelector('button')?.focus({ preventScroll: true });
@@ -167,7 +167,7 @@ export function Menu() {
     event.stopPropagation();
   };
   return (
-    // Closed by the next press, not by the end of the long one that opened it.
+    // Closed by the next press, not by the end of the long press that opened it.
     <div class="menu-back" onPointerDown={closeMenu} onContextMenu={(event) => event.preventDefault()}>
       <div
         class="menu"

@@ -1,4 +1,4 @@
-// Of a long text: all of the head, small, with a frame around what is in sight.
+// For a long text: the whole map of the head, small, with a frame around the visible part.
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { atlasPicture } from './atlas_data';
 import { plural } from './format';

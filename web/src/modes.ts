@@ -1,4 +1,4 @@
-// What the map shows of a head: its weights, the scores before the softmax, or how much of each value goes on.
+// What the map shows of a head: its weights, the scores before the softmax, or the contribution of each value.
 import { computed } from '@preact/signals';
 import { scoreOf } from './arithmetic';
 import { headOf, isDerived, shownMap } from './numbers';
@@ -13,7 +13,7 @@ function scores(head: Head): Float32Array {
       out[i * columns + j] = Number.isNaN(head.weights[i * columns + j]) ? NaN : scoreOf(head, i, j).score;
   return out;
 }
-// The length of weight · v: a key with a short value gives little, however much it is looked at.
+// The norm of weight · v: a key with a short value contributes little, whatever its weight.
 function values(head: Head): Float32Array {
   const { columns, value_dim } = head.info,
     lengths = new Float64Array(columns);

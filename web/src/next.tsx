@@ -1,4 +1,4 @@
-// What the model says next, and writing on.
+// The next-token predictions, and generation.
 import { useEffect } from 'preact/hooks';
 import { KnockOut } from './knockout_panel';
 import { prediction } from './predictions';
@@ -7,7 +7,7 @@ import { busy, guessing, offline, plan, playing, queryReading, run, sampling, st
 import { written } from './writing';
 import { clipped, digits, shown } from './format';
 
-// What a stream has written, the last of it.
+// The text written by a stream, its end.
 function Written() {
   return (
     <table class="guesses" data-test="written">

@@ -1,4 +1,4 @@
-// The numbers of the part that is shown: all weights where they fit, else heads and rows as they are asked for.
+// The numbers of the displayed part: all weights if they fit, else heads and rows on demand.
 import { computed, signal } from '@preact/signals';
 import { ByteCache } from './byte_cache';
 import { isLong, longRow, mostWhole, numbersOf } from './long';
@@ -21,18 +21,18 @@ import {
 } from './state';
 import type { Atlas, Head, Matrices, PartInfo, PartName, RunInfo } from './types';
 
-export const weights = signal<Float32Array | null>(null); // of all heads of the part, where they fit
+export const weights = signal<Float32Array | null>(null); // of all heads of the part, if they fit
 export const atlas = signal<Atlas | null>(null);
-// Of one query in all heads, [layers, heads, columns]: for texts that are too long for all weights.
+// One query in all heads, [layers, heads, columns]: for texts too long for all weights.
 const rowWeights = signal<RowWeights | null>(null);
 const heads = signal(new ByteCache<Head>(48e6)); // bytes
 const wanted = new Set<string>();
-// The run that the numbers are of: the one that is shown, or the same with heads changed.
+// The run of the numbers: the displayed one, or the same with changed heads.
 export const numbersInfo = signal<RunInfo | null>(null);
 const headKey = (at: Place) => `${numbersInfo.value?.id}/${part.value}/${at.layer}/${at.head}`;
 const mostWeights = 1.5e6;
 
-// The head's own numbers, asked for when they are not here yet.
+// The numbers of the head, requested if missing.
 export function headOf(at: Place, query?: number): Head | null {
   const row = isLong.value ? query : undefined,
     key = headKey(at) + (row === undefined ? '' : `?${row}`),
@@ -49,7 +49,7 @@ export function headOf(at: Place, query?: number): Head | null {
   return null;
 }
 
-// The parameters around a head, asked for when they are not here yet; 'none' where a saved page has left them out.
+// The parameters around a head, requested if missing; 'none' if a saved page does not have them.
 const matrices = signal(new ByteCache<Matrices | 'none'>(24e6));
 export function matricesOf(at: Place, query?: number): Matrices | 'none' | null {
   const key = headKey(at) + '.matrices',
@@ -78,9 +78,9 @@ export function mapOf(at: Place): Float32Array | null {
       first = (at.layer * info.heads + at.head) * size;
     return all.subarray(first, first + size);
   }
-  return atlas.value && !isLong.value ? (headOf(at)?.weights ?? null) : null; // not before it is known that all weights are too many
+  return atlas.value && !isLong.value ? (headOf(at)?.weights ?? null) : null; // only once it is known that all weights are too many
 }
-// What the program computes from several heads, asked for when it is not here.
+// A map that the program computes from several heads, requested if missing.
 const derivedMaps = signal(new ByteCache<Float32Array>(24e6));
 export const together = computed<Place[]>(() => [place.value, ...beside.value]);
 const derivedMap = computed<Float32Array | null>(() => {
@@ -106,11 +106,11 @@ const derivedMap = computed<Float32Array | null>(() => {
     .finally(() => wanted.delete(key));
   return null;
 });
-// A head under the pointer is looked at alone.
+// A head under the pointer is shown alone.
 export const isDerived = computed(() => derived.value !== 'none' && !hoverPlace.value && !isLong.value);
 export const shownMap = computed(() => (isDerived.value ? derivedMap.value : mapOf(shownPlace.value)));
 
-// Rows of the head that is shown, as a map and where each query's row is in it; of a long text those that are here.
+// Rows of the displayed head, as a map and the position of each query's row in it; for a long text those that are loaded.
 export interface Rows {
   map: Float32Array;
   at: number[];
@@ -145,7 +145,7 @@ export function rowOf(map: Float32Array, list: number[], columns: number): Float
   }
   return out;
 }
-// What the queries give to each key in a head, without asking for more than is here.
+// The weights of the queries on each key in a head, without a request.
 export function rowIn(at: Place, list: number[]): Float32Array | null {
   const info = partInfo.value,
     rows = rowWeights.value;
@@ -178,7 +178,7 @@ function meanRow(given: number[]): Float32Array | null {
 export const activeRow = computed(() => meanRow(activeQueries.value));
 export const restingRow = computed(() => meanRow(restingQueries.value));
 
-// What a part is drawn from: all weights where they fit, else small maps.
+// The data for drawing a part: all weights if they fit, else small maps.
 export interface Numbers {
   weights: Float32Array | null;
   atlas: Atlas;
@@ -190,7 +190,7 @@ export async function readNumbers(info: RunInfo, name: PartName): Promise<Number
       const all = new Float32Array(await theSource().bytes(info, `${name}/weights.f32`));
       return { weights: all, atlas: { rows: p.rows, columns: p.columns, exact: true, values: all } };
     } catch (error) {
-      if (!(theSource().offline && error instanceof Trouble)) throw error; // a saved page may keep small maps alone
+      if (!(theSource().offline && error instanceof Trouble)) throw error; // a saved page may contain small maps only
     }
   if (Math.max(p.rows, p.columns) > mostWhole && !theSource().offline) {
     const cells = new Float32Array(p.layers * p.heads).fill(NaN);
@@ -198,7 +198,7 @@ export async function readNumbers(info: RunInfo, name: PartName): Promise<Number
   }
   return { weights: null, atlas: await readAtlas(theSource(), info, p) };
 }
-// Of a long text the small maps come layer by layer, behind the map that is in sight.
+// For a long text the small maps are loaded layer by layer, after the visible map.
 async function readLater(info: RunInfo, p: PartInfo): Promise<void> {
   let all: Atlas | null = null;
   for (let layer = 0; layer < p.layers; ++layer) {

@@ -5,11 +5,11 @@ import { type Theme } from './types';
 import { type Joined } from './words';
 
 export const faint = 0.24;
-// Where the pixels of an axis begin in its cells, and where the last one ends.
+// The first pixel of each cell of an axis, and the end of the last one.
 const edges = (cells: number, pixels: number): number[] =>
   Array.from({ length: pixels + 1 }, (_, i) => Math.floor((i * cells) / pixels));
 
-// The colour of each entry, as a canvas stores it: red first. Muted ones are faint: near zero's colour, which is the page's.
+// The colour of each entry, as a canvas stores it: red first. Muted ones are faint, close to the page's background.
 function inks(paint: Paint, muted: boolean): Uint32Array {
   const colors = colorsOf(paint),
     zero = 3 * entryOf(paint, 0),
@@ -22,7 +22,7 @@ function inks(paint: Paint, muted: boolean): Uint32Array {
   return new Uint32Array(bytes.buffer);
 }
 
-// One pixel per cell, transparent where nothing is visible. Several cells on one pixel show the largest of them.
+// One pixel per cell, transparent if not visible. If several cells share a pixel, the largest is shown.
 export function picture(d: Joined, width: number, height: number, paint: Paint, grey: boolean[]): HTMLCanvasElement {
   const columns = Math.min(d.columns, width),
     rows = Math.min(d.rows, height);

@@ -1,4 +1,4 @@
-// Which heads or links are changed, as data and as text. Nothing here knows the page; `knockout.ts` does.
+// Changed heads or links, as data and as text. Independent of the page; `knockout.ts` uses it.
 import type { ChangeName, PartName, Plan } from './types';
 
 interface At {
@@ -11,7 +11,7 @@ const same = (a: At, b: At) => a.layer === b.layer && a.head === b.head;
 export const has = (plan: Plan | null, part: PartName, at: At): boolean =>
   plan !== null && plan.part === part && plan.heads.some((h) => same(h, at));
 
-// With these heads taken out, or put back where all of them were out. Cuts make room for heads.
+// Removes these heads, or restores them if all were removed. Replaces cuts.
 export function toggled(plan: Plan | null, part: PartName, list: At[]): Plan | null {
   const before = plan && plan.part === part && !isCut(plan.change) ? plan : null;
   const all = list.every((at) => has(before, part, at));

@@ -20,7 +20,7 @@ export function PointerValue() {
     x = (j + 1) * cell - shift.value.x,
     y = (i + 1) * cell - shift.value.y,
     other = mode.value === 'weights' ? NaN : (modeMap.value?.[at.query * p.columns + at.key] ?? NaN);
-  // Of a long text the number is in the picture: exact, or the largest of those pooled into the cell.
+  // For a long text the picture has the number: exact, or the largest of those pooled into the cell.
   const own = d.values[i * d.columns + j],
     size = pooled.value;
   const text = isLong.value
@@ -32,7 +32,7 @@ export function PointerValue() {
       : Number.isNaN(other)
         ? weight(l!.weight)
         : digits(other);
-  // On the side that has room.
+  // On the side with space.
   const style = {
     ...(x > f.width - 96 ? { right: `${f.width - (x - cell) + 6}px` } : { left: `${x + 6}px` }),
     ...(y > f.height - 30 ? { bottom: `${f.height - (y - cell) + 6}px` } : { top: `${y + 6}px` }),

@@ -1,4 +1,4 @@
-// What the model says next at the pinned place, and the numbers that follow the pins.
+// The predictions at the pinned position, and numbers that depend on the pins.
 import { computed, effect, signal } from '@preact/signals';
 import { atlas, loadRow } from './numbers';
 import { run, part, queries, theSource, restingQueries, report, streaming } from './state';
@@ -6,7 +6,7 @@ import type { Prediction } from './types';
 
 const predictions = new Map<string, Prediction>();
 export const prediction = signal<Prediction | null>(null);
-// Which row of the logits belongs to the pinned query.
+// The row of the logits that belongs to the pinned query.
 export const predictionAt = computed<number | null>(() => {
   const info = run.value;
   if (!info || info.predictions === 0) return null;

@@ -1,11 +1,11 @@
-// For a room: one panel in large type, and a list of views to step through with the arrow keys.
+// Presentation mode: one panel in large type, and a list of views to step through with the arrow keys.
 import { signal } from '@preact/signals';
 import { host } from './host';
 import { viewText } from './history';
 import { present, run, views } from './state';
 
 const at = signal(-1);
-// Going to a view is going to its address, so that back comes back.
+// Opening a view changes the address, so that Back returns.
 export function stepView(delta: number): void {
   if (views.value.length === 0) return;
   at.value = Math.max(0, Math.min(views.value.length - 1, at.value + delta));

@@ -1,5 +1,5 @@
-// What the search field takes: a link (it→animal, it→?, ?→animal), a head (4.0), conditions on heads
-// (label:induction entropy<1), or a word. Nothing here knows the page.
+// The syntax of the search field: a link (it→animal, it→?, ?→animal), a head (4.0), conditions on heads
+// (label:induction entropy<1), or a word. Independent of the page.
 export interface Condition {
   of: 'label' | 'layer' | 'entropy' | 'first' | 'distance' | 'effect';
   sign: ':' | '<' | '>';
@@ -33,7 +33,7 @@ export function parseQuery(text: string): Query {
   return { kind: 'word', word: clean };
 }
 
-// What is known of a head; null: not known yet, and then it passes no condition on it.
+// The known numbers of a head; null: not known yet, so that no condition on it holds.
 export interface HeadFacts {
   layer: number;
   labels: string[] | null;

@@ -219,7 +219,7 @@ function clampPlace(): void {
     place.value = proposed = { layer: 0, head: 0 };
 }
 
-// `pinned`: the word to look at there; none: the one that stands opposite what is pinned now.
+// `pinned`: the word to look at there; none: the one paired with the pinned word.
 export async function setPart(name: PartName, address: Address | null = null, pinned?: number[]): Promise<void> {
   const info = run.value;
   if (!info || name === part.value) return;

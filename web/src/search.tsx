@@ -1,4 +1,4 @@
-// The search field of the atlas: which head makes a link, a head by its number, heads by what they do, a word.
+// The search field of the atlas: heads by a link, by number or by label, and words.
 import { effect, signal } from '@preact/signals';
 import { host } from './host';
 import { nameOf, wordAround } from './finding';
@@ -31,7 +31,7 @@ const found = signal<{ link: string; answer: Found } | null>(null);
 const problem = signal('');
 const list = (range: [number, number]) => Array.from({ length: range[1] - range[0] }, (_, i) => range[0] + i);
 
-// A link is looked for while it is typed, once both ends are there and the typing rests.
+// A link is searched while it is typed, once both ends are given and typing pauses.
 const rest = 250;
 export function followSearch(): void {
   let timer = 0,
@@ -78,7 +78,7 @@ function choose(answer: Found, one: Found['heads'][0]): void {
   if (answer.from && answer.to) linkMap.value = true;
 }
 
-// The next place of a word after what is pinned.
+// The next occurrence of a word after the pinned one.
 function jump(reading: Reading, word: string): number[] | null {
   const clean = (text: string) => shown(text).toLowerCase(),
     all = reading.words.filter((w) => clean(w.text).startsWith(word.toLowerCase()));

@@ -6,8 +6,8 @@ import { beside, derived, lines, offline, overlay, part, partInfo, place, type P
 import { Segment } from './tools';
 
 export const mostHeads = 8;
-const mostRolledOut = 512; // tokens, as the program allows
-// Okabe and Ito's colours, and a dash for each, so that colour is not all that tells heads apart.
+const mostRolledOut = 512; // tokens: the limit of the program
+// Okabe and Ito's colours, and a dash for each, so that heads differ not only in colour.
 export const headColours = ['', '#e69f00', '#0090d0', '#009e73', '#cc79a7', '#d55e00', '#7a6ff0', '#8a8a00'];
 export const headDashes = [[], [7, 3], [2, 3], [10, 3, 2, 3], [5, 5], [1, 4], [12, 4], [4, 2, 1, 2]];
 
@@ -20,7 +20,7 @@ export function toggleOverlay(at: Place): void {
   else if (overlay.value.length < mostHeads - 1) overlay.value = [...rest, at];
   if (overlay.value.length === 0 && derived.value === 'mean') derived.value = 'none';
 }
-// Going on to another head, and taking the one before along.
+// Goes to another head and keeps the previous one selected.
 export const takenAlong = (from: Place, to: Place): Place[] =>
   isSame(from, to)
     ? overlay.value

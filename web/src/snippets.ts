@@ -1,4 +1,4 @@
-// One weight as text for other programs, which compute it again.
+// One weight as source text of other programs that recompute it.
 import type { Steps } from './arithmetic';
 import { keyReading } from './state';
 import type { Head } from './types';

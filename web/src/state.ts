@@ -34,9 +34,9 @@ export const sentence = signal('');
 export const corpus = signal(0); // texts to search
 export const offline = signal(false);
 export const run = signal<RunInfo | null>(null);
-export const model = signal(''); // of the run that is shown
-export const wantedModel = signal<string | null>(null); // asked for, and not here yet
-export const text = signal(''); // what the field says; only who types, opens a link or goes back writes it
+export const model = signal(''); // of the displayed run
+export const wantedModel = signal<string | null>(null); // requested, but not loaded yet
+export const text = signal(''); // the text in the field; written only when the user types, opens a link or goes back
 export const second = signal(''); // for encoders that read two texts
 export const busy = signal(false);
 export const trouble = signal<{ message: string; again: boolean; code?: string } | null>(null);
@@ -50,7 +50,7 @@ export const themeChoice = signal<Theme | null>(null);
 export const palette = signal<Palette>('cividis');
 export const autoRange = signal(false); // colours of the map end at its largest number, not at 1
 export const muted = signal<Mute>('none'); // keys that are greyed
-export const renormalise = signal(false); // what is not greyed sums to 1 again
+export const renormalise = signal(false); // weights that are not muted sum to 1 again
 export const order = signal<Order>('layer'); // of the atlas
 export const words = signal(false); // tokens joined into words
 export const linkMap = signal(false); // atlas: the pinned link in all heads
@@ -58,21 +58,21 @@ export const effectMap = signal(false); // atlas: the effect of removing each he
 export const labelled = signal(false); // atlas: what each head does
 export const lines = signal(false); // the pattern as lines
 export const mode = signal<Mode>('weights'); // what the map shows
-export const block = signal<Block | null>(null); // of two texts, one part of the map
-export const depth = signal<Depth>('engineer'); // how many numbers are shown, never which
+export const block = signal<Block | null>(null); // one part of the map of two texts
+export const depth = signal<Depth>('engineer'); // how many numbers are shown; the numbers are the same
 export const solo = signal(false); // the atlas shows the pinned head alone
-// Heads beside the chosen one: drawn over it as lines, or taken together.
+// Heads in addition to the chosen one: drawn as lines, or combined.
 export const overlay = signal<Place[]>([]);
 export const beside = computed<Place[]>(() =>
   overlay.value.filter((h) => h.layer !== place.value.layer || h.head !== place.value.head),
 );
 export const derived = signal<Derived>('none');
-export const present = signal(false); // one panel, large, for a room
+export const present = signal(false); // one panel in large type
 export const views = signal<string[]>([]); // addresses to step through
-export const compared = signal<string | null>(null); // what stands beside: see compare.tsx
+export const compared = signal<string | null>(null); // the run shown for comparison: see compare.tsx
 export const guessing = signal(false); // weights are hidden until revealed
 
-// Pinned keys as they are drawn: while somebody guesses, none, as they would be the answer.
+// Pinned keys as displayed: none while the reader guesses, because they would be the answer.
 export const shownKeys = computed<number[]>(() => (guessing.value ? [] : keys.value));
 
 export const plan = signal<Plan | null>(null); // heads or links that are changed
@@ -81,8 +81,8 @@ export const hoverCell = signal<Cell | null>(null);
 export const hoverPlace = signal<Place | null>(null);
 export const hoverQuery = signal<number | null>(null);
 
-export const playing = signal(false); // writing token after token
-export const streaming = signal(false); // numbers come with the tokens: nothing else is asked for
+export const playing = signal(false); // generating token by token
+export const streaming = signal(false); // numbers arrive with the tokens: nothing else is requested
 
 export const sampling = signal({ temperature: 0, top_k: 0, seed: 0 });
 
@@ -115,7 +115,7 @@ export function readings(info: RunInfo, name: PartName): [Reading, Reading] {
   if (info.written === null || name === 'encoder') return [info.source, info.source];
   return name === 'cross' ? [info.written, info.source] : [info.decoder_input!, info.decoder_input!];
 }
-// The picture is of another text, or of another model, than the ones that are asked for.
+// The picture belongs to another text or model than the requested one.
 export const stale = computed(() => {
   const info = run.value;
   if (!info || offline.value) return false;
@@ -134,12 +134,12 @@ export const mutedKeys = computed<ReadonlySet<number>>(() => {
 });
 export const mutedNames = { none: '', first: 'the first token', special: 'special tokens' };
 
-// The query that is looked at now: hovered, else pinned.
+// The current query: hovered, else pinned.
 export const activeQueries = computed<number[]>(() =>
   hoverCell.value ? [hoverCell.value.query] : hoverQuery.value !== null ? [hoverQuery.value] : queries.value,
 );
 
-// The hovered cell; of a long text only once the mouse rests on it. For what takes long to draw: the chips, the steps.
+// The hovered cell; for a long text only when the mouse rests. For slow drawings: the chips, the steps.
 export const restingCell = signal<Cell | null>(null);
 const longText = 300,
   rest = 70; // tokens, milliseconds
@@ -174,7 +174,7 @@ export function pin(list: number[], keyList: number[]): void {
     keys.value = keyList;
   });
 }
-// Esc takes one level away.
+// Esc undoes one level.
 export function clearOne(): void {
   if (hoverCell.value || hoverPlace.value) {
     hoverCell.value = null;

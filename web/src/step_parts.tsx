@@ -1,4 +1,4 @@
-// What the steps are made of: strips of numbers, sums of products, the softmax's table.
+// Parts of the steps: strips of numbers, sums of products, the softmax's table.
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Steps, Term } from './arithmetic';
@@ -61,13 +61,13 @@ export function Tick({ well, children }: { well: boolean; children: ComponentChi
   );
 }
 
-// A sum of products, the largest ones first, with what they make so far.
+// A sum of products, the largest ones first, with their running sum.
 interface SumProps {
   terms: Term[];
   names: [string, string];
   total: string;
   test?: string;
-  extra?: { name: string; value: number } | null; // what is added at the end: a bias
+  extra?: { name: string; value: number } | null; // the term added at the end: a bias
 }
 export function SumTable({ terms, names, total, test, extra }: SumProps) {
   const sorted = [...terms].sort((x, y) => Math.abs(y.product) - Math.abs(x.product));

@@ -1,4 +1,4 @@
-// Why this weight: every number from the two vectors to what the head returns.
+// Why this weight: every number from the two vectors to the output of the head.
 import { computed } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { stepsOf, unturned, type Steps } from './arithmetic';
@@ -62,7 +62,7 @@ export function Why() {
   );
 }
 
-// Words of several tokens: which two of them are explained.
+// For words of several tokens: which two tokens are explained.
 function Pairs() {
   const l = restingLink.value,
     at = link.value;
@@ -97,7 +97,7 @@ function Pairs() {
   );
 }
 
-// The way at a glance; each name goes to its step, as its number does on the keyboard.
+// Overview of the steps; each name goes to its step, as does its number on the keyboard.
 function StepNames({ names }: { names: string[] }) {
   return (
     <div class="step-names" role="group" aria-label="Steps" onKeyDown={(event) => rove(event)}>
@@ -122,7 +122,7 @@ function StepNames({ names }: { names: string[] }) {
   );
 }
 
-// As addresses have them, and as they are shown.
+// Names in addresses, and displayed names.
 const stepNames = [
   ['q', 'q'],
   ['k', 'k'],
@@ -141,14 +141,14 @@ function StepList({ head, steps: s, query, key }: { head: Head; steps: Steps; qu
     to = name(keyReading, key);
   let n = 0;
   const top = Math.max(...s.contributions.map((c) => c.size), 1e-9);
-  // The matrices of the pinned head; while another one is hovered they stay away.
+  // The matrices of the pinned head; hidden while another head is hovered.
   const matrices = hoverPlace.value ? null : matricesOf(place.value, query);
   const width = matrices && matrices !== 'none' ? matrices.info.width : 0;
   const before = (x: number[], position: number) =>
     info.head_norm ? null : info.rope ? unturned(x, position, info.rope) : x;
   const list = stepNames.filter(([step]) => step !== 'turn' || info.rope),
     names = list.map(([, shownAs]) => shownAs);
-  const settled = !busy.value; // else these may be steps of the run before
+  const settled = !busy.value; // otherwise these may be steps of the previous run
   useEffect(() => {
     if (!settled) return;
     const at = list.findIndex(([step]) => step === wantedStep.value);

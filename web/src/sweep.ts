@@ -21,7 +21,7 @@ export interface Sweep {
   done: number;
 }
 const found = signal<Sweep | null>(null);
-// Of what is shown now; a sweep of another run, part or place is not.
+// The sweep of the displayed run, part and position; none otherwise.
 export const sweep = computed<Sweep | null>(() => {
   const s = found.value;
   return s && s.run === run.value?.id && s.part === part.value ? s : null;
@@ -37,8 +37,8 @@ export function stopSweep(): void {
   sweeping.value = false;
 }
 
-// As many heads in one request as the last ones let expect in so many milliseconds: others get their turn in between,
-// and a stop is never far.
+// As many heads per request as fit in this many milliseconds by the speed of the last ones: other requests get their turn,
+// and a stop is fast.
 const turn = 400;
 export async function startSweep(): Promise<void> {
   const info = run.value,

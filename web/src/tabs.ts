@@ -1,9 +1,9 @@
-// On a narrow screen, which panel is seen.
+// The displayed panel on a narrow screen.
 import { signal } from '@preact/signals';
 
 export type Tab = 'heads' | 'pattern' | 'why' | 'next';
 export const tab = signal<Tab>('pattern');
-// A step of Why that an address leads to, until it is there.
+// The step of Why that an address names, until it is displayed.
 export const wantedStep = signal('');
 const tabs: string[] = ['heads', 'pattern', 'why', 'next'] satisfies Tab[];
 export function lookAt(place: string | undefined): void {

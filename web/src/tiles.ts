@@ -1,12 +1,12 @@
-// Where tiles of a long map lie. A level pools 2^level tokens into a cell; a tile is a square of cells. Nothing here
-// knows the page; `long.ts` does.
+// Positions of the tiles of a long map. A level pools 2^level tokens into a cell; a tile is a square of cells. Independent
+// of the page; `long.ts` uses it.
 export const tileCells = 512;
 
 export interface Window {
   level: number; // a cell is so many doublings of a token
   row: number; // of the first cell, in cells of the level
   column: number;
-  rows: number; // cells in sight
+  rows: number; // visible cells
   columns: number;
 }
 export interface Tile {
@@ -17,11 +17,11 @@ export interface Tile {
 export const inCell = (level: number) => 2 ** level;
 const cellsOf = (tokens: number, level: number) => Math.ceil(tokens / inCell(level));
 
-// The level at which everything is in sight.
+// The level at which the whole map is visible.
 export const fitLevel = (rows: number, columns: number) =>
   Math.max(0, Math.ceil(Math.log2(Math.max(rows, columns) / tileCells)));
 
-// `depth` counts from all of the map: 0 is the whole, each step halves what is in sight, down to 32 tokens.
+// `depth` counts from the whole map: 0 is all of it, each step halves the visible part, down to 32 tokens.
 export const mostDepth = (rows: number, columns: number) => fitLevel(rows, columns) + 4;
 export function windowAt(depth: number, row: number, column: number, rows: number, columns: number): Window {
   const fit = fitLevel(rows, columns),
@@ -45,7 +45,7 @@ export function tokensOf(index: number, level: number, tokens: number): [number,
   const size = tileCells * inCell(level);
   return [index * size, Math.min(tokens, (index + 1) * size)];
 }
-// Copies what a tile has of the window into it.
+// Copies the part of a tile that is inside the window.
 export function copyTile(
   to: Float32Array,
   w: Window,

@@ -1,4 +1,4 @@
-// Tokens that are parts of a character: byte-level vocabularies write their bytes in an alphabet of their own, which
+// Tokens that are parts of a character: byte-level vocabularies write their bytes in a special alphabet, which
 // nobody can read. Here they become ⟨F0⟩.
 import type { Reading, RunInfo, Token } from './types';
 

@@ -1,4 +1,4 @@
-// What can be chosen above the map: how it is drawn, which numbers, which part of two texts, what is muted.
+// Controls above the map: how it is drawn, which numbers, which part of two texts, which columns are muted.
 import type { ComponentChildren } from 'preact';
 import { dialog } from './dialogs';
 import {
@@ -51,7 +51,7 @@ interface ChoiceProps<T extends string> {
   test: string;
   title?: string;
   value: T;
-  choices: [T, string, boolean?][]; // value, name, whether there is no such thing now
+  choices: [T, string, boolean?][]; // value, name, whether it is unavailable
   choose: (value: T) => void;
 }
 export function Choice<T extends string>({ label, test, title, value, choices, choose }: ChoiceProps<T>) {
@@ -102,7 +102,7 @@ function Muting() {
   );
 }
 
-// The pinned row as a real table.
+// The pinned row as an HTML table.
 export function TableButton() {
   return (
     <button
@@ -160,7 +160,7 @@ export function Tools() {
         </div>
       )}
       <Muting />
-      {!lines.value && ( // always there: zooming must not move the map
+      {!lines.value && ( // always displayed, so that zooming does not move the map
         <button type="button" onClick={fit} disabled={view.value.cell === 0}>
           Fit
         </button>

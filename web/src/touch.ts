@@ -17,7 +17,7 @@ export class LongPress {
   private timer = 0;
   private x = 0;
   private y = 0;
-  fired = false; // by the touch that is going on or has just ended: its tap counts for nothing
+  fired = false; // by the current or the last touch: its tap is ignored
 
   constructor(private open: (x: number, y: number) => void) {}
   down(event: PointerEvent): void {
@@ -27,7 +27,7 @@ export class LongPress {
     [this.x, this.y] = [event.clientX, event.clientY];
     this.timer = window.setTimeout(() => {
       this.fired = true;
-      // The finger that opened the menu chooses nothing in it when it is lifted.
+      // Lifting the finger that opened the menu selects nothing in it.
       addEventListener('touchend', (lifted) => lifted.preventDefault(), { once: true, capture: true, passive: false });
       this.open(this.x, this.y);
     }, patience);
@@ -38,7 +38,7 @@ export class LongPress {
   cancel(): void {
     clearTimeout(this.timer);
   }
-  // The browser's own menu stays away; on touch ours is already there.
+  // Suppresses the browser's menu; on touch ours is already open.
   menu(event: MouseEvent): void {
     event.preventDefault();
     if (byTouch()) return;

@@ -1,4 +1,4 @@
-// A guided tour: first a toy that fits on a napkin, then the live model. Every question is asked before it is answered.
+// A guided tour: first a small example, then the live model. Every question is asked before it is answered.
 import { signal, computed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { batch } from '@preact/signals';
@@ -126,7 +126,7 @@ function Predict({ question, answer, children }: { question: string; answer: num
 }
 
 const pinnedName = () => nameOf(queryReading.value, queries.value);
-// Where the pinned word looks most: of several tokens their mean, as everywhere else.
+// The key with the largest weight for the pinned word; for several tokens their mean, as everywhere.
 function liveTop(): { name: string; weight: number } | null {
   const p = partInfo.value,
     map = shownMap.value;

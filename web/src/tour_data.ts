@@ -1,4 +1,4 @@
-// The toy of the tour: the sentence of `headlight explain`, six words of three numbers.
+// The example of the tour: the sentence of `headlight explain`, six words of three numbers.
 export const toyWords = ['Your', 'journey', 'starts', 'with', 'one', 'step'];
 export const toyVectors = [
   [0.43, 0.15, 0.89],

@@ -1,4 +1,4 @@
-// The playground: a small model learns, and its heads form while one looks.
+// The playground: a small model learns while its heads are drawn.
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { host } from './host';
@@ -286,7 +286,7 @@ function RunView({ run }: { run: Run }) {
   );
 }
 
-// The same element for a run that has not changed, so that a picture of the newest run does not draw the others again.
+// The same element for an unchanged run, so that a picture of the newest run does not redraw the others.
 const views = new WeakMap<Run, VNode>();
 function viewOf(run: Run): VNode {
   const view = views.get(run) ?? <RunView run={run} key={run.id} />;

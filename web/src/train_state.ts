@@ -1,4 +1,4 @@
-// The playground's runs, as the program keeps them: found again after a reload, asked for as long as they go on.
+// The playground's runs, as kept by the program: found again after a reload, and polled while they run.
 import { computed, effect, signal } from '@preact/signals';
 import { story } from './pages';
 import { ask, post, Trouble } from './source';
@@ -59,12 +59,12 @@ export const settings = signal<Settings | null>(null);
 export const runs = signal<Run[]>([]); // the newest last, three at most
 export const preset = signal<Preset | null>(null);
 export const queue = signal<Settings[]>([]); // arms of a preset that are still to come
-export const at = signal<number | null>(null); // the step that is looked at; null: the newest
+export const at = signal<number | null>(null); // the displayed step; null: the newest
 export const compared = signal(true);
-export const since = signal(0); // the first run that the newest one is compared with
-export const out = signal<string[]>([]); // heads that are removed: "0.1"
+export const since = signal(0); // the first run of the comparison with the newest
+export const out = signal<string[]>([]); // removed heads: "0.1"
 export const knocked = signal<(Look & { accuracy: number; before: number }) | null>(null);
-export const said = signal(''); // what the last command did
+export const said = signal(''); // the result of the last command
 
 export const newest = computed<Run | null>(() => runs.value.at(-1) ?? null);
 export const isOver = (run: Run) => run.state !== 'running' && run.state !== 'paused';
@@ -127,7 +127,7 @@ export function choosePreset(name: string): void {
   preset.value = found;
   if (found) settings.value = found.arms[0].settings;
 }
-// The story that the address names is chosen, once stories are known.
+// Selects the preset in the address, once presets are known.
 effect(() => {
   if (offer.value && story.value) choosePreset(story.value);
 });
@@ -187,7 +187,7 @@ export async function openPlayground(): Promise<void> {
   try {
     const got = (await (await ask('train')).json()) as Offer;
     settings.value = got.runs.at(-1)?.settings ?? got.usual;
-    offer.value = got; // after the settings: a story that the address names has its own
+    offer.value = got; // after the settings: a preset in the address has its own
     for (const run of got.runs) {
       if (run === got.runs.at(-1)) void follow(run.id);
       else await more(run.id);

@@ -1,4 +1,4 @@
-// What part of the map is seen, and how large its cells are.
+// The visible part of the map, and the size of its cells.
 import { computed, signal } from '@preact/signals';
 import { clipped, shown } from './format';
 import { isLong, longMap, moveSight, showAll, sight, stepSight } from './long';
@@ -23,7 +23,7 @@ export const isRenormalised = computed(
   () => renormalise.value && mutedKeys.value.size > 0 && (lines.value || mode.value === 'weights'),
 );
 
-// What is drawn: the head's own map or its words, whole or in part. Scores of words have no meaning.
+// The drawn map: the head's own or its words, whole or in part. Scores of words have no meaning.
 export const drawn = computed<Joined | null>(() => {
   if (isLong.value) return longMap.value;
   const map = lines.value ? shownMap.value : modeMap.value, // lines are weights
@@ -35,11 +35,11 @@ export const drawn = computed<Joined | null>(() => {
 });
 export const mutedColumns = computed(() => (drawn.value ? columnsOf(drawn.value, mutedKeys.value) : []));
 
-export const view = signal({ x: 0, y: 0, cell: 0 }); // offset in pixels; a cell of 0 fits the map to its place
+export const view = signal({ x: 0, y: 0, cell: 0 }); // offset in pixels; a cell of 0 fits the map to its panel
 export const space = signal({ width: 600, height: 560 });
-const mostCell = 110; // few words fill the panel too
+const mostCell = 110; // a few words fill the panel too
 export const columnLetters = 13;
-// Room for the words on the left, and for slanted ones beyond the right end.
+// Space for the words on the left, and for slanted ones beyond the right end.
 export const rooms = computed(() =>
   space.value.width < 460
     ? { left: 84, right: 40 }
@@ -69,7 +69,7 @@ export const fitted = computed(() => {
   );
 });
 export const cellSize = computed(() => view.value.cell || fitted.value);
-// Zooming in moves the map within a frame that stays as it is, so that the cell under the pointer can stay there.
+// Zooming in moves the map within a fixed frame, so that the cell under the pointer can stay there.
 export const frame = computed(() => {
   const d = drawn.value,
     cell = Math.min(cellSize.value, fitted.value);
@@ -83,7 +83,7 @@ export const frame = computed(() => {
   };
 });
 
-// How far the map is moved within its frame; of a long text the frame shows what is in sight.
+// The offset of the map within its frame; for a long text the frame shows the visible part.
 export const shift = computed(() => (isLong.value ? { x: 0, y: 0, cell: 0 } : view.value));
 
 export function fit(): void {
@@ -101,10 +101,10 @@ export function moveTo(x: number, y: number, cell: number): void {
     y: Math.max(0, Math.min(y, d.rows * (cell || fitted.value) - f.height)),
   };
 }
-// Where dragging begins: of a long text, in pixels of its level.
+// The start of a drag: for a long text, in pixels of its level.
 export const origin = () =>
   isLong.value ? { x: sight.value.column * cellSize.value, y: sight.value.row * cellSize.value, cell: 0 } : view.value;
-let turned = 1; // of the wheel, since the last step
+let turned = 1; // wheel movement since the last step
 export function zoom(factor: number, x: number, y: number): void {
   if (isLong.value) {
     turned *= factor;
@@ -114,7 +114,7 @@ export function zoom(factor: number, x: number, y: number): void {
     return;
   }
   const old = cellSize.value,
-    least = Math.min(fitted.value, space.value.height / Math.max(1, drawn.value?.rows ?? 1)), // all rows in sight
+    least = Math.min(fitted.value, space.value.height / Math.max(1, drawn.value?.rows ?? 1)), // all rows are visible
     cell = Math.max(least, Math.min(Math.max(96, fitted.value), old * factor));
   const v = view.value;
   if (cell === old) return;

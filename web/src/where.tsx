@@ -1,4 +1,4 @@
-// Where in the model one is: from the embedding through the layers to the logits, and what each place would predict.
+// The position in the model, from the embedding through the layers to the logits, and the prediction at each place.
 import { effect, signal } from '@preact/signals';
 import { clipped, digits, shown } from './format';
 import { predictionAt } from './predictions';

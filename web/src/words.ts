@@ -8,9 +8,9 @@ export interface Joined {
   values: Float32Array;
   derived: boolean;
   rowOf: number[];
-  columnOf: number[]; // of each token, its row and column; -1: it is in another part of the map
+  columnOf: number[]; // the row and column of each token; -1: in another part of the map
   rowBorder: number;
-  columnBorder: number; // where the second text begins; 0: there is one, or one is shown
+  columnBorder: number; // the start of the second text; 0: there is one, or one is shown
   rowTokens: number[][];
   columnTokens: number[][];
   rowNames: string[];
@@ -86,11 +86,11 @@ export function joined(map: Float32Array, queryReading: Reading, keyReading: Rea
   return { ...base, values, derived: true };
 }
 
-// Columns all of whose tokens are muted.
+// Columns whose tokens are all muted.
 export const columnsOf = (d: Joined, muted: ReadonlySet<number>): boolean[] =>
   d.columnTokens.map((list) => muted.size > 0 && list.every((i) => muted.has(i)));
 
-// What is not muted of each row, divided by its sum. Muted columns keep their values, and rows of zeros too.
+// The weights of each row that are not muted, divided by their sum. Muted columns keep their values, as do rows of zeros.
 export function renormalised(d: Joined, muted: ReadonlySet<number>): Joined {
   const grey = columnsOf(d, muted),
     values = d.values.slice();

@@ -1,12 +1,12 @@
-// A continuation is one request whose answer comes token by token, each with its attention in all heads: what is shown
-// grows by a row, and nothing else is asked for until it stops.
+// A continuation is one request whose answer arrives token by token, each with its attention in all heads: the displayed run
+// grows by a row, and nothing else is requested until it stops.
 import { batch, signal } from '@preact/signals';
 import { grown } from './grown';
 import { useNumbers, weights } from './numbers';
 import { keys, part, queries, run } from './state';
 import type { RunInfo, WrittenToken } from './types';
 
-export const written = signal<{ text: string; p: number }[]>([]); // by the stream that is going on, or was the last
+export const written = signal<{ text: string; p: number }[]>([]); // by the current stream, or the last one
 
 // The run with the token added; `token.row` is [layers, heads, tokens].
 export function longer(info: RunInfo, token: WrittenToken): RunInfo {
@@ -22,7 +22,7 @@ export function longer(info: RunInfo, token: WrittenToken): RunInfo {
   };
 }
 
-// False: the numbers are too many to be kept here, or are not those of the run before.
+// False: too many numbers to keep, or not those of the previous run.
 export function append(token: WrittenToken): boolean {
   const info = run.value,
     all = weights.value,

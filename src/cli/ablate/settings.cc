@@ -19,7 +19,7 @@ namespace {
 }
 
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 28;
-constexpr std::size_t kMeanLines = 500;  // more change a mean little
+constexpr std::size_t kMeanLines = 500;  // further sentences change a mean little
 
 std::vector<std::string> first_lines(const std::string& path, std::size_t most) {
   const std::string text = io::read_text(path, kLargestFile);
@@ -70,7 +70,7 @@ std::vector<HeadPlace> chosen_heads(const Model& model, Part part, const AblateS
   return heads;
 }
 
-// Two words of the text, in the one syntax that links have.
+// Two words of the text, in the syntax of links.
 TokenLink link_of(const Run& run, Part part, const std::string& edge, std::vector<std::string>& notes) {
   const LinkWords words = parse_link(edge);
   if (words.from.empty() || words.to.empty())

@@ -35,7 +35,7 @@ struct AblateSettings {
   std::string npy;
 };
 
-// Refuses options that do not belong together, before any model is read.
+// Refuses options that exclude each other, before any model is read.
 void check_ablate(const AblateSettings& settings);
 
 // Finds the words of the options in the text that the model has read.

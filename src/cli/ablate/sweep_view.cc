@@ -45,7 +45,7 @@ std::optional<io::Rounded> rounded(const std::optional<double>& x) {
   return x ? std::optional(io::significant(*x, 6)) : std::nullopt;
 }
 
-// A map of layers × heads for each part, in the order in which parts come.
+// A map of layers × heads for each part, in the order of the parts.
 class MapMaker {
  public:
   MapMaker(std::string quantity, std::string derivation, bool is_signed)
@@ -201,7 +201,7 @@ std::string attribution_json(const AttributionView& view) {
 
 std::vector<draw::WeightMap> attribution_maps(const AttributionView& view) {
   std::vector<HeadContribution> heads = view.attribution.heads;
-  // Blocks have self- and cross-attention in turn; maps have one after the other.
+  // Blocks alternate self- and cross-attention; maps list one after the other.
   std::stable_sort(heads.begin(), heads.end(),
                    [](const HeadContribution& a, const HeadContribution& b) { return a.part < b.part; });
   MapMaker maker(concat("direct effect on the logit of ", escaped(view.token_label, 40)), "direct share",

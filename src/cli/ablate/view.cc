@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kRowsInFull = 30;  // tokens whose divergence is listed
 
-// Printed with the numbers: their limits.
+// Printed with the numbers: their limitations.
 constexpr std::string_view kCaveat =
     "Other heads may compensate for a removed one, and zeroing moves the model outside its training "
     "distribution. A small effect does not prove that a head does nothing, and a large attention weight does "

@@ -122,7 +122,7 @@ void run_profile(const BenchSettings& s) {
 void start_growth(const BenchSettings& s) {
   if (!s.only.empty() || !s.model.empty() || !s.text.empty() || s.profile)
     throw Error(ErrorKind::usage, "bench.growth",
-                "--growth has workloads of its own; leave out --only, --model, --text and --profile");
+                "--growth uses its own workloads; leave out --only, --model, --text and --profile");
   GrowthSettings growing = s.growing;
   growing.threads = s.threads.empty() ? 1 : s.threads.back();
   growing.target = s.targets.empty() ? SimdTarget::automatic : s.targets.front();

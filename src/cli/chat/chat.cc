@@ -38,7 +38,7 @@ struct ChatSettings {
   Index threads = 0;
 };
 
-// "2.5"; nothing when it is something else.
+// Parses "2.5"; empty for anything else.
 std::optional<HeadPlace> parse_head(const std::string& text) {
   const std::size_t point = std::min(text.find('.'), text.size());
   const std::optional<Index> layer = parse_integer(text.substr(0, point));

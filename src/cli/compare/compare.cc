@@ -26,9 +26,9 @@ namespace headlight::cli {
 namespace {
 
 struct CompareSettings {
-  InputOptions a, b;  // b without a model: a's
+  InputOptions a, b;  // if b has no model: that of a
   std::optional<Part> part;
-  std::vector<HeadPlace> heads_a, heads_b;  // one at most; b's none: as a's
+  std::vector<HeadPlace> heads_a, heads_b;  // at most one; if b has none: that of a
   std::string query;
   MapLook look;
   FigureOptions figures;

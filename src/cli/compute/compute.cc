@@ -13,8 +13,8 @@
 namespace headlight::cli {
 namespace {
 
-// One result of the forward or the backward call: its place there and its file. What only the backward
-// call wants to see has no file.
+// A result of the forward or backward call: its view and its file. Inputs that only the backward
+// call needs have no file.
 template <class Call>
 struct Result {
   const char* name;
@@ -95,7 +95,7 @@ AttentionOptions options_of(const ComputeSettings& s, const ComputeInputs& in) {
   AttentionOptions options;
   options.scale = s.scale;
   options.visible = s.visible;
-  // A prefix brings its own causal rule; right = 0 would hide the prefix from itself.
+  // A prefix has its own causal rule; right = 0 would hide the prefix from itself.
   if (s.causal && !s.visible.prefix) options.visible.right = 0;
   options.softcap = s.softcap.value_or(0);
   options.alibi_slopes = in.alibi;
@@ -138,7 +138,7 @@ void write(const Result<Call>& r, int dropped, io::Outputs& outputs, io::JsonWri
   const DType stored = r.dtype == DType::bf16 ? DType::f32 : r.dtype;
   w.begin_object().field("name", r.name).field("file", *r.path).field("dtype", name_of(stored));
   w.field("shape", std::span(shape.dims).first(static_cast<std::size_t>(shape.rank))).end_object();
-  if (r.dtype == DType::bf16) {  // every bf16 is an f32; .npy has only the latter
+  if (r.dtype == DType::bf16) {  // bf16 as f32, because .npy has no bf16
     io::write_npy(outputs, *r.path, converted(r.tensor, DType::f32), shape);
   } else {
     io::write_npy(outputs, *r.path, r.tensor, shape);
@@ -181,7 +181,7 @@ void run_compute(ComputeSettings& s) {
   w.begin_object(io::JsonLayout::lines).key("results").begin_list(io::JsonLayout::lines);
   for (const Outcome& r : results) write(r, inputs.dropped, outputs, w);
   for (const Gradient& r : gradients) {
-    // The bias and the sinks have the axes of their own files.
+    // The axes of the bias and the sinks are those of their files.
     const bool own = r.path == &s.dbias || r.path == &s.dsinks;
     write(r, own ? 0 : inputs.dropped, outputs, w);
   }

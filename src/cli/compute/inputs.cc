@@ -15,7 +15,7 @@ namespace {
   throw Error(ErrorKind::input, code, concat(escaped(file), ": ", what));
 }
 
-// Adds the leading axes that the file does without, each of length 1.
+// Adds missing leading axes, each of length 1.
 Shape with_four_axes(const Shape& shape) {
   Shape four{1, 1, 1, 1};
   for (int axis = 0; axis < shape.rank; ++axis) {
@@ -70,7 +70,7 @@ Tensor take(Operand& operand, std::optional<DType> dtype) {
 
 Tensor load_optional(const std::string& file) { return file.empty() ? Tensor() : io::read_npy(file).tensor; }
 
-// One number per query head; f16 files are as good as any.
+// One number per query head, also from an f16 file.
 Tensor load_per_head(const std::string& file) {
   Tensor tensor = load_optional(file);
   return tensor.dtype() == DType::f16 ? converted(std::as_const(tensor), DType::f64) : std::move(tensor);

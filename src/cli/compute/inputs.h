@@ -16,7 +16,7 @@ struct ComputeFiles {
 struct ComputeInputs {
   Tensor q, k, v, dout;
   Shape q_shape, k_shape, v_shape, dout_shape;  // [batch, head, token, dim]
-  int dropped = 0;                              // leading axes that the files do without: 0, 1 or 2
+  int dropped = 0;                              // number of missing leading axes: 0, 1 or 2
   Tensor alibi, mask, bias, sinks;
   std::vector<Index> q_lengths, k_lengths;
 
@@ -26,14 +26,14 @@ struct ComputeInputs {
   [[nodiscard]] ConstTensorView dout_view() const { return {dout.as<std::byte>(), dout.dtype(), dout_shape}; }
 };
 
-// With `dtype`, q, k, v and dout are converted to it; else they must agree. Throws Error that names the file.
+// With `dtype`, converts q, k, v and dout to it; otherwise they must agree. Throws Error that names the file.
 [[nodiscard]] ComputeInputs load_inputs(const ComputeFiles& files, std::optional<DType> dtype);
 
 // A copy in another dtype, each element rounded once.
 [[nodiscard]] Tensor converted(ConstTensorView tensor, DType dtype);
 
-// Adds the file of k to the library's "attention: k has 7 heads …", and the shapes of q, k and v
-// underneath.
+// Adds the file of k to the library's message "attention: k has 7 heads …", and the shapes of q, k and v
+// below it.
 [[nodiscard]] Error with_files(const Error& error, const ComputeFiles& files, const ComputeInputs& inputs);
 
 }  // namespace headlight::cli

@@ -124,7 +124,7 @@ void add_evaluate(CLI::App& program) {
                    "  Documents are separated by <|endoftext|> or --separator and evaluated one by one.\n"
                    "  To measure translations: headlight translate --evaluate FILE.tsv\n"});
   const auto s = std::make_shared<EvaluateSettings>();
-  add_path(*command, "FILE", s->file, "The text, plain or .gz (default, and -: piped text)");
+  add_path(*command, "FILE", s->file, "The text, plain or .gz; - or no FILE: piped text");
   add_models(*command, s->models);
   add_text(*command, "--separator", s->separator, "Text between documents (default: <|endoftext|>)");
   add_count(*command, "--context", s->context, "Tokens a prediction may see (default: the model's)",

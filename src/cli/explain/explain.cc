@@ -1,4 +1,4 @@
-// headlight explain: attention on one sentence, every number on the way.
+// headlight explain: attention on one sentence with every intermediate number.
 
 #include <algorithm>
 #include <memory>
@@ -19,7 +19,7 @@ namespace headlight::cli {
 namespace {
 
 struct ExplainSettings {
-  StepsSettings steps;  // of a model; --query, --json and --threads are also those of the worked example
+  StepsSettings steps;  // for a model; --query, --json and --threads also apply to the worked example
   bool simple = false, trainable = false, causal = false, project = false, predict = false;
   std::optional<Index> heads_to_make, seed;
   std::string input, save_input;
@@ -57,7 +57,7 @@ Index query_of(const ExplainSettings& s, const Sentence& sentence) {
   return found - words.begin();
 }
 
-// The words and vectors as a file that --input reads, to be changed there.
+// The words and vectors as a file for --input, to be edited.
 void save(const Sentence& sentence, const std::string& path, io::Existing existing) {
   io::JsonWriter w;
   w.begin_object(io::JsonLayout::lines).field("tokens", sentence.words);

@@ -31,7 +31,7 @@ Index largest(const Explanation& e) {
   return best;
 }
 
-// The word that was meant, or -1.
+// The index of the word that the answer names, or -1.
 Index meant(const Explanation& e, const std::string& answer) {
   if (const auto number = parse_integer(answer); number && *number >= 1 && *number <= words_seen(e))
     return *number - 1;

@@ -1,4 +1,4 @@
-// The same weight as a program of a few lines, to change a number and see its effect.
+// The same weight as a short program, to change a number and see its effect.
 #include <fmt/format.h>
 
 #include "cli/explain/steps.h"
@@ -11,7 +11,7 @@ namespace {
 using inspect::HeadSteps;
 using inspect::Numbers;
 
-// Nine digits: more than a float32 holds.
+// Nine digits, more than a float32 needs.
 std::string numbers_text(const Numbers& numbers, std::string_view open, std::string_view close) {
   std::string out(open);
   for (std::size_t i = 0; i < numbers.size(); ++i)

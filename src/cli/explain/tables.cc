@@ -72,7 +72,7 @@ void ExplainTables::say_hidden(Index shown, Index all, std::string_view what) {
     page_.line(page_.dim(concat("   (", shown, " of ", all, " ", what, " shown; --json lists all)")));
 }
 
-void ExplainTables::rows(const std::vector<Block>& blocks) {
+void ExplainTables::rows(const std::vector<NamedMatrix>& matrices) {
   struct Part {
     const Tensor* matrix;
     int width;
@@ -80,17 +80,17 @@ void ExplainTables::rows(const std::vector<Block>& blocks) {
   };
   std::vector<Part> parts;
   std::string header = spaces(kMargin + label_width_);
-  const int room = (page_.style().width - 2 - kMargin - label_width_) / static_cast<int>(blocks.size());
+  const int room = (page_.style().width - 2 - kMargin - label_width_) / static_cast<int>(matrices.size());
   bool titled = false;
   Index hidden = 0;
-  for (const Block& block : blocks) {
-    const int width = column_width(*block.matrix);
-    const Index columns = std::min<Index>(block.matrix->dim(1), std::max(1, (room - 2) / width));
-    hidden = std::max(hidden, block.matrix->dim(1) - columns);
-    parts.push_back({block.matrix, width, columns});
-    header += "  " + draw::left_aligned("  " + block.title, std::max(width * static_cast<int>(columns),
-                                                                     draw::display_width(block.title) + 2));
-    titled = titled || !block.title.empty();
+  for (const NamedMatrix& named : matrices) {
+    const int width = column_width(*named.matrix);
+    const Index columns = std::min<Index>(named.matrix->dim(1), std::max(1, (room - 2) / width));
+    hidden = std::max(hidden, named.matrix->dim(1) - columns);
+    parts.push_back({named.matrix, width, columns});
+    header += "  " + draw::left_aligned("  " + named.title, std::max(width * static_cast<int>(columns),
+                                                                     draw::display_width(named.title) + 2));
+    titled = titled || !named.title.empty();
   }
   if (titled) page_.line(page_.dim(header));
   const std::vector<Index> shown = shown_rows();
@@ -102,7 +102,7 @@ void ExplainTables::rows(const std::vector<Block>& blocks) {
       for (Index j = 0; j < parts[b].columns; ++j)
         cells += draw::right_aligned(number_text(parts[b].matrix->at(i, j)), parts[b].width);
       text += draw::left_aligned(
-          cells, std::max(draw::display_width(cells), draw::display_width(blocks[b].title) + 2));
+          cells, std::max(draw::display_width(cells), draw::display_width(matrices[b].title) + 2));
     }
     page_.line(text);
   }
@@ -110,19 +110,20 @@ void ExplainTables::rows(const std::vector<Block>& blocks) {
   if (hidden > 0) say_hidden(parts[0].columns, parts[0].matrix->dim(1), "numbers of a vector");
 }
 
-void ExplainTables::parameters(const std::vector<Block>& blocks) {
+void ExplainTables::parameters(const std::vector<NamedMatrix>& matrices) {
   Index height = 0;
-  for (const Block& block : blocks) height = std::max(height, std::min(block.matrix->dim(0), kMostRows));
-  const int room = (page_.style().width - 2 - kMargin) / static_cast<int>(blocks.size());
+  for (const NamedMatrix& named : matrices)
+    height = std::max(height, std::min(named.matrix->dim(0), kMostRows));
+  const int room = (page_.style().width - 2 - kMargin) / static_cast<int>(matrices.size());
   for (Index i = 0; i < height; ++i) {
     std::string text = spaces(kMargin);
-    for (const Block& block : blocks) {
-      const int width = column_width(*block.matrix);
-      const std::string name = i == 0 ? block.title + " =" : "";
-      std::string cells = draw::left_aligned(name, draw::display_width(block.title) + 2);
+    for (const NamedMatrix& named : matrices) {
+      const int width = column_width(*named.matrix);
+      const std::string name = i == 0 ? named.title + " =" : "";
+      std::string cells = draw::left_aligned(name, draw::display_width(named.title) + 2);
       const Index fits = std::max(1, (room - draw::display_width(cells)) / width);
-      for (Index j = 0; j < std::min(block.matrix->dim(1), fits); ++j) {
-        cells += i < block.matrix->dim(0) ? draw::right_aligned(number_text(block.matrix->at(i, j)), width)
+      for (Index j = 0; j < std::min(named.matrix->dim(1), fits); ++j) {
+        cells += i < named.matrix->dim(0) ? draw::right_aligned(number_text(named.matrix->at(i, j)), width)
                                           : spaces(width);
       }
       text += draw::left_aligned(cells, std::min(room, draw::display_width(cells) + 4));

@@ -19,14 +19,14 @@ class ExplainTables {
   [[nodiscard]] std::string vector(const Tensor& numbers, int width = 0) const;
   [[nodiscard]] std::string vector(const Tensor& matrix, Index row, int width = 0) const;
 
-  struct Block {
+  struct NamedMatrix {
     std::string title;
     const Tensor* matrix;
   };
-  // One line a word, blocks of columns side by side.
-  void rows(const std::vector<Block>& blocks);
+  // One line per word, matrices side by side.
+  void rows(const std::vector<NamedMatrix>& matrices);
   // Matrices side by side, without words.
-  void parameters(const std::vector<Block>& blocks);
+  void parameters(const std::vector<NamedMatrix>& matrices);
   // "query · key = a×b + c×d = score"
   void dot_product(const Tensor& q, const Tensor& k, Index key, double score);
   // The query's scores, words above them; `shown` is among the columns when not all fit.

@@ -62,7 +62,7 @@ class Writer {
     page_.line(page_.bold(title) + std::string(static_cast<std::size_t>(std::max(gap, 2)), ' ') +
                page_.dim(kind));
     page_.rule();
-    // Wrapped by hand: a marked word carries colour codes, which have no width.
+    // Wrapped by hand, because colour codes of a marked word have no width.
     std::string text = "   ";
     int column = 3;
     for (Index i = 0; i < words(); ++i) {
@@ -206,7 +206,7 @@ class Writer {
     }
   }
 
-  // Numbers of this very sentence that are printed elsewhere and do not come out.
+  // Wrong numbers printed elsewhere for this sentence.
   void write_note() {
     if (!simple() || !e_.sentence.built_in || e_.query != 1 || e_.recipe.causal) return;
     page_.line();

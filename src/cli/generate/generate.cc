@@ -155,7 +155,7 @@ void choose(const GenerateSettings& s, const Model& model, const std::vector<std
   if (!s.json.to_stdout()) print(printable("  share   log-prob  choice\n" + lines));
 }
 
-// One text is printed while it is generated, several one after another.
+// A single text is printed while it is generated, several one after another.
 std::vector<GeneratedText> write_texts(const GenerateSettings& s, const Model& model,
                                        const std::vector<std::string>& texts) {
   const bool streams = texts.size() == 1 && !s.json.to_stdout();

@@ -96,7 +96,8 @@ void add_heads_command(CLI::App& program) {
       {.name = "heads",
        .what = "Label, rank and score heads by what they attend to",
        .usage = "headlight heads [TEXT | --corpus FILE] [--find LABEL | --link LINK] [options]\n"
-                "       headlight heads --pairs FILE | --like L.H | --treebank FILE | --coref FILE",
+                "       headlight heads --pairs FILE | --like L.H\n"
+                "       headlight heads --treebank FILE | --coref FILE",
        .examples =
            "  headlight heads \"The animal didn't cross the street because it was too tired.\"\n"
            "  headlight heads --find induction --model stories15M\n"

@@ -107,7 +107,7 @@ HeadsView view_of(const Model& model, const HeadsSettings& s, const Read& read,
   return view;
 }
 
-// The nearest ones of each head that is listed.
+// The most similar heads of each listed head.
 void add_similar(HeadsView& view, const HeadsSettings& s,
                  const std::vector<std::vector<SimilarHead>>& similar) {
   for (const LabelledHead& head : view.heads) {

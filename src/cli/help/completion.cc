@@ -54,7 +54,7 @@ std::string sub_words(const CLI::App& app) {
   return words;
 }
 
-// What can follow a command, where that is a list: its subcommands, the commands that help explains, experiments.
+// The values that can follow a command: its subcommands, the commands for help, experiments.
 std::string argument_words(const CLI::App& program, const NamedCommand& command) {
   if (command.name == "help") return sub_words(program);
   if (command.name != "lab") return sub_words(*command.app);

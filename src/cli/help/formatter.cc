@@ -13,7 +13,7 @@ constexpr std::size_t kWidth = 80;
 
 std::size_t width_of(std::string_view text) { return static_cast<std::size_t>(draw::display_width(text)); }
 
-// The end of the first word. A bracket with all that it holds is one word of a usage line.
+// The end of the first word. In a usage line, a bracket with its contents is one word.
 std::size_t word_end(std::string_view line, bool usage) {
   int depth = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -24,7 +24,7 @@ std::size_t word_end(std::string_view line, bool usage) {
   return line.size();
 }
 
-// Wraps a line at 80 columns, at spaces behind its first `kept` bytes, and indents what follows to `indent`.
+// Wraps a line at 80 columns, at spaces after its first `kept` bytes, and indents further lines by `indent`.
 std::string wrapped(std::string_view line, std::size_t kept, std::size_t indent, bool usage = false) {
   if (width_of(line) <= kWidth) return concat(line, "\n");
   kept = std::min(kept, line.size());
@@ -62,7 +62,7 @@ std::string wrapped_usage(std::string_view usage) {
   return out;
 }
 
-// Names in the first column, descriptions in the second; long names have a line of their own.
+// Names in the first column, descriptions in the second; long names have a separate line.
 std::string entry(std::string names, const std::string& description) {
   names = concat("  ", names);
   const bool alone = width_of(names) + 1 > kHelpColumn;
@@ -71,7 +71,7 @@ std::string entry(std::string names, const std::string& description) {
                : wrapped(concat(names, line), names.size() + line.size() - description.size(), kHelpColumn);
 }
 
-// Examples are not wrapped, so that they can be copied. The notes below them are one paragraph.
+// Examples are not wrapped, so that they can be copied. The notes after them are one paragraph.
 std::string tidied_footer(std::string_view footer) {
   const std::size_t end = footer.rfind("\n\n");
   if (end == std::string_view::npos) return std::string(footer);
@@ -160,8 +160,8 @@ std::string Help::make_help(const CLI::App* app, std::string name, CLI::AppForma
 
 std::string Help::make_usage(const CLI::App*, std::string) const { return "\n" + wrapped_usage(usage_); }
 
-// Options that differ only in their names, such as --png, --svg and --pdf, share an entry. The usage line shows what kind of
-// argument is required.
+// Options that differ only in their names, such as --png, --svg and --pdf, share an entry. The usage line shows the kind of
+// argument.
 std::string Help::make_group(std::string heading, bool positional,
                              std::vector<const CLI::Option*> options) const {
   std::string out = concat("\n", heading, ":\n");

@@ -37,7 +37,7 @@ class Help : public CLI::Formatter {
 };
 
 [[nodiscard]] std::shared_ptr<Help> help_of(const CLI::App& app);
-// The help of this command, not of the one chosen on the command line.
+// The help of this command, not of the one on the command line.
 [[nodiscard]] std::string help_text(const CLI::App& app, Detail detail);
 [[nodiscard]] const CLI::App& chosen_command(const CLI::App& program);
 // The usage of the command that was chosen, shown after an error.

@@ -1,4 +1,4 @@
-// Manual pages in the man(7) macros, made of the same texts as --help.
+// Manual pages in the man(7) macros, generated from the texts of --help.
 #include "cli/help/formatter.h"
 #include "core/concat.h"
 #include "headlight/version.h"
@@ -6,7 +6,7 @@
 namespace headlight::cli {
 namespace {
 
-// A backslash begins a command of roff; a dash is a hyphen unless told otherwise, and a line must not begin with a
+// In roff, a backslash begins a command, a dash is a hyphen unless escaped, and a line must not begin with a
 // point or an apostrophe.
 std::string roff(std::string_view text) {
   std::string out;

@@ -233,7 +233,7 @@ std::string tensor_json(const models::LoadedTensor& loaded) {
   const models::TensorSummary s = models::summary_of(loaded.tensor);
   io::JsonWriter w;
   write(w.begin_object().key("tensor"), loaded.info);
-  // Of a tensor without finite numbers these are infinite, and null.
+  // Infinite for a tensor without finite numbers; null in JSON.
   w.field("least", s.least).field("most", s.most).field("mean", s.mean());
   return w.field("nan", s.nan).field("infinite", s.infinite).end_object().take_line();
 }

@@ -46,7 +46,7 @@ void list_experiments() {
 // Options that the experiment does not use are rejected before it runs.
 void check_settings(const LabSettings& s, const lab::Experiment& e) {
   const auto refuse = [&](std::string_view option, std::string_view why) {
-    throw Error(ErrorKind::usage, "lab.option", concat(option, ": \"", s.name, "\" ", why));
+    throw Error(ErrorKind::usage, "lab.option", concat(option, ": \"", s.name, "\" ", why, "; leave it out"));
   };
   if (s.markdown && s.options.row)
     throw Error(ErrorKind::usage, "lab.option", "--markdown prints all rows; leave out --row");

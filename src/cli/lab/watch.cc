@@ -32,7 +32,7 @@ constexpr double kFilmstripDpi = 150;
 constexpr std::int64_t kMoments = 20;
 constexpr std::chrono::milliseconds kRedraw{200},
     kLine{2000};                                 // in place on a terminal; line by line elsewhere
-constexpr std::chrono::milliseconds kIdle{200};  // for a key, while nothing is trained
+constexpr std::chrono::milliseconds kIdle{200};  // wait for a key while training is paused
 constexpr const char* kHelp = "space pauses, s steps, arrows show moments, k removes a head, q ends\n";
 
 void set_all(ToySettings& settings, std::string_view option, const std::vector<std::string>& list) {
@@ -84,7 +84,7 @@ class Watched {
     if (!std::isnan(fresh)) loss_ = fresh;
     record_.frames.push_back({run_.steps(), seconds_, loss_, run_.accuracy(), 0, run_.look(probe())});
   }
-  // `at` counts moments back from the newest.
+  // `at` counts frames back from the newest.
   [[nodiscard]] std::string text(std::size_t at, bool whole, Color color,
                                  const std::optional<HeadPlace>& without) const {
     const std::size_t last = record_.frames.size() - 1;

@@ -1,4 +1,4 @@
-// headlight lab playground --watch: a small model learns while its heads are drawn, again and again in the same place.
+// headlight lab playground --watch: trains a small model and redraws its heads in the same place.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct WatchOrder {
   std::vector<std::string> set;  // "layers=1"
   // Settings of a second, parallel run that differ; empty: no second run.
   std::vector<std::string> against;
-  std::string probe, save;  // words of one's own; a folder for the model
+  std::string probe, save;  // the user's probe; a folder for the model
   std::optional<Index> seed;
   int threads = 0;
   Color color = Color::automatic;

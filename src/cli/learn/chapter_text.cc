@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "cli/learn/code_lines.h"
 #include "core/concat.h"
 #include "draw/text.h"
 
@@ -44,9 +45,10 @@ class Writer {
     if (text.starts_with(kFence)) {
       end_paragraph();
       in_code_ = !in_code_;
+      language_ = text.substr(kFence.size());
       if (!in_code_) page_.line();
     } else if (in_code_) {
-      page_.line(concat("    ", text));
+      code(text);
     } else if (text.starts_with("<details>")) {
       end_piece(false);
       hidden_ = true;
@@ -65,6 +67,16 @@ class Writer {
       if (text.starts_with("- ")) end_paragraph();
       if (text.starts_with(kExercise)) ++exercise_;
       paragraph_ += concat(paragraph_.empty() ? "" : " ", text);
+    }
+  }
+
+  void code(std::string_view text) {
+    const std::string lines = code_lines(text, language_, page_.style().width - 4);
+    for (std::string_view rest = lines;;) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      page_.line(concat("    ", rest.substr(0, end)));
+      if (end == rest.size()) return;
+      rest.remove_prefix(end + 1);
     }
   }
 
@@ -97,7 +109,7 @@ class Writer {
   const learn::Chapter& chapter_;
   Page page_;
   std::vector<ChapterPiece> pieces_;
-  std::string paragraph_;
+  std::string paragraph_, language_;
   std::size_t written_ = 0;
   int exercise_ = 0;
   bool in_code_ = false, hidden_ = false;
@@ -105,7 +117,7 @@ class Writer {
 
 }  // namespace
 
-// Words that are spoken of, in *stars*, get quotation marks: "the score of with and one" cannot be read. Emphasis, in
+// Words mentioned as words, in *asterisks*, get quotation marks: "the score of with and one" cannot be read. Emphasis, in
 // _underscores_, and bold face lose their marks; underscores inside names stay.
 std::string plain_text(std::string_view markdown) {
   const std::string text = without_links(markdown);

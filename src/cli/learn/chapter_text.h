@@ -12,8 +12,8 @@ namespace headlight::cli {
 
 struct ChapterPiece {
   std::string text;
-  bool hidden = false;  // behind "reveal": the reader answers first
-  int exercise = 0;     // of a hidden piece: the exercise it solves; 0: the prediction
+  bool hidden = false;  // hidden until the reader has answered
+  int exercise = 0;     // for a hidden piece: the exercise that it solves; 0: the prediction
 };
 [[nodiscard]] std::vector<ChapterPiece> chapter_pieces(const learn::Chapter& chapter, const PageStyle& style);
 

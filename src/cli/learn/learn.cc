@@ -58,7 +58,7 @@ struct LearnSettings {
   throw Error(ErrorKind::usage, "learn.option", message);
 }
 
-// Options that do not go together are refused, not ignored.
+// Options that exclude each other are refused, not ignored.
 void check_settings(const LearnSettings& s) {
   if ((!s.html.empty() || !s.book.empty()) && (s.number() || s.list || s.numbers || s.worksheet || s.answer))
     refuse("--html and --book write the whole course; leave the other options out");
@@ -123,7 +123,7 @@ void check_exercise(const LearnSettings& s) {
   const learn::Verdict verdict = [&] {
     try {
       return learn::check_answer(exercise, *s.answer);
-    } catch (const Error& error) {  // perhaps meant for another exercise
+    } catch (const Error& error) {  // possibly the answer to another exercise
       if (s.exercise) throw;
       refuse(concat(error.what(), "\n  This is exercise 1; --exercise K checks another one."));
     }
@@ -178,7 +178,7 @@ void show_chapter(const LearnSettings& s, int number) {
   }
   const bool asks = output_is_terminal() && ::isatty(STDIN_FILENO) == 1 && !s.reveal;
   if (!walk_through(chapter, page_style(s), {.asks = asks, .reveal = s.reveal}))
-    return;  // stopped in the middle
+    return;  // stopped before the end
   const int next = std::min(number + 1, learn::kChapters);
   (void)set_bookmark(next);
   if (number < learn::kChapters)
@@ -186,7 +186,7 @@ void show_chapter(const LearnSettings& s, int number) {
         fmt::format("Next: {} learn   (chapter {}: {})\n", program_name(), next, learn::chapter(next).title));
 }
 
-// Without the model, the course is printed without its picture.
+// If the model is not installed, the course is printed without its picture.
 std::optional<draw::Drawing> picture_if_found(const learn::ModelPicture& wanted) {
   try {
     return model_picture(wanted);
@@ -196,7 +196,7 @@ std::optional<draw::Drawing> picture_if_found(const learn::ModelPicture& wanted)
   }
 }
 
-// The whole course as one file: a page that needs no server, or a PDF to print.
+// The whole course as one file: a page that needs no server, or a PDF for printing.
 void write_course(const LearnSettings& s) {
   io::Outputs outputs(s.json.existing());
   for (const std::string* path : {&s.html, &s.book})
@@ -245,10 +245,10 @@ void add_learn(CLI::App& program) {
                    "  headlight learn 2 --exercise 3 --check 0.8456\n"
                    "  headlight learn --worksheet 3 --seed 7 --pdf sheet.pdf\n\n"
                    "  --check ends with exit code 0 for a right answer, 1 for a wrong one and 2 for\n"
-                   "  one of another form, such as a word where a number is expected. Where you\n"
-                   "  stopped is kept in $XDG_STATE_HOME/headlight, else ~/.local/state/headlight.\n"
-                   "  --pdf without a file name writes learn.pdf, and learn-solutions.pdf of a\n"
-                   "  worksheet.\n"});
+                   "  an answer in another form, such as a word instead of a number. The chapter\n"
+                   "  where you stopped is stored in $XDG_STATE_HOME/headlight/learn (default:\n"
+                   "  ~/.local/state/headlight/learn). --pdf without a file name writes learn.pdf;\n"
+                   "  with --worksheet also learn-solutions.pdf.\n"});
   const auto s = std::make_shared<LearnSettings>();
   add_count(*command, "CHAPTER", s->place, "The chapter to read (default: where you stopped)",
             {1, learn::kChapters});
@@ -257,7 +257,7 @@ void add_learn(CLI::App& program) {
   add_switch(*command, "--reveal", s->reveal, "Show predictions and exercises with their answers");
   add_switch(*command, "--numbers", s->numbers, "Print only the arithmetic of the chapter");
   begin_group(*command, "Exercises");
-  add_count(*command, "--exercise", s->exercise, "Which exercise (default with --check: 1)", {1, 9});
+  add_count(*command, "--exercise", s->exercise, "Number of the exercise (default with --check: 1)", {1, 9});
   add_reader(
       *command, "--check", [s](const std::string& text) { s->answer = text; },
       "Check an answer: a number, quoted numbers, or a word")

@@ -42,10 +42,10 @@ std::string judged(const learn::Exercise& exercise, const std::string& given, bo
     const learn::Verdict verdict = learn::check_answer(exercise, given);
     right = verdict.right;
     return right ? "Right." : fmt::format("Not yet. {}", verdict.remark);
-  } catch (const Error& error) { return error.what(); }  // another form: ask again
+  } catch (const Error& error) { return error.what(); }  // not in the expected form: ask again
 }
 
-// Asks until the answer is right or the reader passes. False at the end of input.
+// Asks until the answer is right or the reader skips the question. False at the end of input.
 bool ask_exercise(Reader& reader, const learn::Exercise& exercise, int width) {
   const std::string prompt =
       fmt::format("   Your answer ({}; empty to see it): ", learn::form_text(exercise.answer));
@@ -59,11 +59,14 @@ bool ask_exercise(Reader& reader, const learn::Exercise& exercise, int width) {
   return true;
 }
 
-std::string hidden_note(const learn::Chapter& chapter, int exercise, const learn::Answer* answer) {
+std::string hidden_note(const learn::Chapter& chapter, int exercise, const learn::Answer* answer, int width) {
   if (answer == nullptr)
     return fmt::format("   [reveal: {} learn {} --reveal]\n\n", program_name(), chapter.number);
-  return fmt::format("   [{}: {} learn {} --exercise {} --check ANSWER]\n\n", learn::form_text(*answer),
-                     program_name(), chapter.number, exercise);
+  const std::string form = learn::form_text(*answer);
+  const std::string command =
+      fmt::format("{} learn {} --exercise {} --check ANSWER]", program_name(), chapter.number, exercise);
+  const bool fits = draw::display_width(form) + draw::display_width(command) + 6 <= width;
+  return fmt::format("   [{}:{}{}\n\n", form, fits ? " " : "\n    ", command);
 }
 
 }  // namespace
@@ -80,7 +83,8 @@ bool walk_through(const learn::Chapter& chapter, const PageStyle& style, const W
                                              : reader.line("   Your prediction: ").has_value();
       if (!go_on) return false;
     } else if (piece.hidden && !walk.reveal) {
-      print(hidden_note(chapter, piece.exercise, exercise != nullptr ? &exercise->answer : nullptr));
+      const learn::Answer* answer = exercise != nullptr ? &exercise->answer : nullptr;
+      print(hidden_note(chapter, piece.exercise, answer, style.width));
       continue;
     }
     print(piece.text);

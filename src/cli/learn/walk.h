@@ -1,4 +1,4 @@
-// A chapter read from its first line to its last, with the reader's predictions and answers on the way.
+// Presents a chapter with pauses for the reader's predictions and answers.
 #pragma once
 
 #include "cli/page.h"

@@ -171,7 +171,7 @@ void add_pronoun(Page& page, const session::PronounView& it) {
     if (std::string change = difference(page, meaning.translation, meaning.without); !change.empty())
       changes.push_back(std::move(change));
   }
-  // Two sentences may have other clues; the experiment counts how many of 200 need the head.
+  // Two sentences may have other clues; the experiment counts how many of 200 depend on the head.
   const std::string without =
       changes.empty() ? "the same; lab pronouns tests 200" : fmt::format("{}", fmt::join(changes, ", "));
   const char* head = it.taught ? "This head was trained to do so. Without it: " : "Without this head: ";

@@ -26,7 +26,7 @@ struct PlotSettings {
   JsonTarget json;
 };
 
-// --out is --png, --svg or --pdf, by the name of its file.
+// --out stands for --png, --svg or --pdf, by file extension.
 FigureOptions figures_of(const PlotSettings& s) {
   FigureOptions figures = s.figures;
   if (s.out.empty()) return figures;
@@ -62,7 +62,7 @@ draw::Curve curve_of(const std::string& label, const std::vector<train::MetricPo
   return curve;
 }
 
-// For --width and --font-size the chart is laid out again: its letters have one size in points.
+// For --width and --font-size the chart is laid out again: all its letters have the same size in points.
 void fit(draw::CurveChart& chart, const draw::FigureStyle& style) {
   if (style.width_mm <= 0 || style.font_size <= 0) return;
   const double ratio = chart.height / chart.width;

@@ -19,8 +19,8 @@ std::string name_of_folder(const std::string& folder) {
   return path.filename().string();
 }
 
-// What --model takes for this model, in whichever folder the command is run: its name where the folders of models have
-// it, else its path.
+// The value of --model that opens this model from any working folder: its name if the model folders have
+// it, otherwise its path.
 std::string model_argument(const std::string& folder, const std::string& name,
                            const std::vector<std::string>& places) {
   std::error_code problem;
@@ -45,7 +45,7 @@ bool has_model(const fs::path& folder) {
   return fs::exists(folder / "config.json", problem) || fs::exists(folder / "adapter_config.json", problem);
 }
 
-// The checkpoints of a training run, the newest first: folders such as step-00000500. Empty: it is no such run.
+// The checkpoints of a training run, the newest first: folders such as step-00000500. Empty: not a training run.
 std::vector<serve::ModelPlace> checkpoints_of(const std::string& folder) {
   std::error_code problem;
   std::vector<std::pair<Index, std::string>> found;
@@ -86,7 +86,7 @@ std::vector<serve::ModelPlace> served_models(const ModelList& models, bool to_ne
     list.insert(list.end(), steps.begin(), steps.end());
     if (steps.empty()) add(inspect::find_model(name, places), true);
   }
-  if (to_network && models.given()) return list;  // other users see the view chosen for them
+  if (to_network && models.given()) return list;  // other users get the default view
   for (const std::string& place : places) {
     std::error_code problem;
     std::vector<std::string> found;

@@ -8,8 +8,8 @@
 
 namespace headlight::cli {
 
-// The requested models, or the default one; then all others in the model folders, which the page can switch to. The
-// network gets the requested ones alone. A training run stands for its checkpoints, the newest first.
+// The requested models, or the default one; then all others in the model folders, which the page can switch to. Other
+// machines get only the requested ones. A training run stands for its checkpoints, the newest first.
 [[nodiscard]] std::vector<serve::ModelPlace> served_models(const ModelList& models, bool to_network);
 
 }  // namespace headlight::cli

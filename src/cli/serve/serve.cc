@@ -32,7 +32,7 @@
 #include "serve/http_server.h"
 #include "session/state.h"
 
-extern char** environ;  // NOLINT: POSIX has it so
+extern char** environ;  // NOLINT: the POSIX signature
 
 namespace headlight::cli {
 namespace {
@@ -50,11 +50,11 @@ struct ServeSettings {
   std::string at, corpus;
 };
 
-// A signal becomes a byte in a pipe, which a thread waits for: handlers may do no more than that.
+// A signal writes a byte to a pipe that a thread reads, because handlers may do no more.
 std::array<int, 2> g_pipe = {-1, -1};
 std::atomic<int> g_signal{0};
 extern "C" void stop_serving(int signal) {
-  if (g_signal.exchange(signal) != 0) ::_exit(128 + signal);  // the second one does not wait
+  if (g_signal.exchange(signal) != 0) ::_exit(128 + signal);  // the second signal ends the program at once
   const char byte = 0;
   (void)!::write(g_pipe[1], &byte, 1);
 }
@@ -67,7 +67,7 @@ bool has_display() {
   return false;
 }
 
-// The link's token must not show in the list of processes, so the browser gets a file that only we can read.
+// The link's token must not appear in the list of processes, so the browser gets a file that only this user can read.
 bool open_browser(const std::string& link) {
   std::error_code problem;
   const char* own = std::getenv("XDG_RUNTIME_DIR");
@@ -86,7 +86,7 @@ bool open_browser(const std::string& link) {
   return ::posix_spawnp(&child, "xdg-open", nullptr, nullptr, arguments.data(), environ) == 0;
 }
 
-// The address that other machines of the network reach this one at: the first that is private, else the first.
+// The address under which other machines reach this one: the first private one, else the first.
 std::string network_address() {
   ifaddrs* all = nullptr;
   std::string found;
@@ -143,10 +143,10 @@ nn::Matrices matrices_of(const Model& model) {
   return list;
 }
 
-// What ranks above 0 do: rank 0 has the page, and lets them go when it is closed.
+// Ranks above 0: rank 0 has the page, and releases them when it is closed.
 void help_viewer(const ServeSettings& s) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, SIG_IGN);
-  std::deque<Model> models;  // whose matrices stay where they are
+  std::deque<Model> models;  // its matrices must not move
   nn::help_leader(*team(), static_cast<int>(s.threads), [&](const std::string& folder) {
     return matrices_of(models.emplace_back(Model::open(folder)));
   });
@@ -195,7 +195,7 @@ void run(const ServeSettings& s) {
     server = std::make_unique<serve::HttpServer>(http, handle);
   } catch (const Error&) {
     if (s.port) throw;
-    http.port = 0;  // the usual port is taken; any other will do
+    http.port = 0;  // the default port is taken; use any other
     server = std::make_unique<serve::HttpServer>(http, handle);
   }
   options.cookie = serve::Gate{.port = server->port(), .token = ""}.cookie_name();

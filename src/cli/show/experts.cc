@@ -1,4 +1,4 @@
-// headlight show --experts: which experts of each layer the tokens went to.
+// headlight show --experts: the experts that each layer selects for the tokens.
 #include <fmt/format.h>
 
 #include "cli/page.h"

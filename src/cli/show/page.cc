@@ -33,7 +33,7 @@ serve::ViewPlace place_of(const session::View& view, const Shown& shown) {
   return place;
 }
 
-// The view and its colours, in the form of the page's own links (web/src/address.ts).
+// The view and its colours, in the format of the page's links (web/src/address.ts).
 std::string looks_of(const ShowSettings& s) {
   std::string looks;
   if (s.view.of != MapOf::weights) looks += s.view.of == MapOf::scores ? "&d=scores" : "&d=values";

@@ -14,7 +14,7 @@ namespace headlight::cli {
 
 struct ShowSettings {
   InputOptions input;
-  std::string corpus;  // texts in place of one
+  std::string corpus;  // texts instead of a single one
   Index limit = 0;
   ViewRequest view;
   Index top = 0;

@@ -93,7 +93,7 @@ std::string choice_note(const Run& run, const FirstLook& look) {
                 " heads; --head L.H shows another one, --all shows all");
 }
 
-// One text, or one of many.
+// One text, or one of several.
 class Showing {
  public:
   Showing(const ShowSettings& s, const Model& model, Context& ctx) : s_(s), model_(model), ctx_(ctx) {
@@ -158,7 +158,7 @@ class Showing {
   ViewRequest view_;
 };
 
-// Each text's files have its number in their names; one JSON has them all.
+// The files of each text have its number in their names; one JSON has them all.
 void show_corpus(const ShowSettings& s, const std::vector<std::string>& texts, Showing& showing,
                  JsonOutput& json) {
   io::JsonWriter w;
@@ -183,8 +183,7 @@ void run_show(const ShowSettings& s) {
   check_combinations(s.view);
   check_input(s);
   if (s.corpus.empty()) {
-    io::Outputs check(
-        s.json.existing());  // a file that cannot be written is refused before a model is opened
+    io::Outputs check(s.json.existing());  // refuses files that cannot be written before a model is opened
     reserve_figures(check, s.figures);
     if (!s.html.empty()) check.reserve(s.html);
   }

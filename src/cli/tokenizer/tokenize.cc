@@ -25,7 +25,7 @@ struct TokenizeSettings {
   Color color = Color::automatic;
 };
 
-// {"text": …} a line; empty lines are passed over.
+// Reads {"text": …} from each line; skips empty lines.
 void run_lines(const Tokenizer& tokenizer, std::string_view input, const std::string& name,
                SpecialTokens special) {
   std::string out;

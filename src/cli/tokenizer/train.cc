@@ -36,7 +36,7 @@ bool is_table(std::string_view path) {
   return path.ends_with(".tsv");
 }
 
-// The files as texts: of tables every cell, of others pieces of about a megabyte that end with a line.
+// The files as texts: every cell of tables, and pieces of about a megabyte that end with a line for others.
 class Texts {
  public:
   Texts(const std::vector<std::string>& files, ProgressBar& progress) : files_(files), progress_(progress) {

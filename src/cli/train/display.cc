@@ -15,7 +15,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr double kRefresh = 0.1;  // seconds between two pictures of the bar
+constexpr double kRefresh = 0.1;  // seconds between two updates of the bar
 constexpr double kFade = 0.95;
 
 double now() {

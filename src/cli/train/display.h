@@ -14,7 +14,7 @@ struct DisplayStyle {
   bool color = false;
   bool unicode = true;
   int width = 80;
-  bool to_error = false;  // standard output is for JSON
+  bool to_error = false;  // standard output is reserved for JSON
 };
 
 // Values derived from several steps.
@@ -40,10 +40,10 @@ class TrainDisplay : public train::Listener {
   void on_evaluation(const train::Evaluation& evaluation) override;
   void on_sample(std::int64_t step, const train::Sample& sample) override;
   void on_notice(const std::string& text) override;
-  // A line that stays, above the bar.
+  // A permanent line, above the bar.
   void say(const std::string& line);
-  // From now on a failed write to standard output throws nothing: the display falls silent, and a reader that went
-  // away sets `stop` to SIGPIPE. Hours of training must not depend on a reader.
+  // From now on a failed write to standard output does not throw: the display stops, and a closed pipe sets
+  // `stop` to SIGPIPE. Hours of training must not depend on a reader.
   void never_fail(std::atomic<int>& stop) { stop_ = &stop; }
 
  private:
@@ -53,7 +53,7 @@ class TrainDisplay : public train::Listener {
   DisplayStyle style_;
   double peak_;
   std::int64_t log_every_;
-  double tokens_ = 0, flops_ = 0, seconds_ = 0;  // fading sums over the last steps
+  double tokens_ = 0, flops_ = 0, seconds_ = 0;  // decaying sums over the last steps
   double shown_at_ = -1;
   bool shown_ = false;
   std::atomic<int>* stop_ = nullptr;

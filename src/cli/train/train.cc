@@ -100,7 +100,7 @@ const char* ending_name(train::Ending ending) {
   return "";
 }
 
-// The result of the run; its course is in metrics.jsonl and metrics.csv in the folder.
+// The result of the run; its history is in metrics.jsonl and metrics.csv in the folder.
 std::string json(const train::Run& run, train::Ending ending, double seconds) {
   const train::TrainingState& p = run.progress();
   io::JsonWriter w;
@@ -115,7 +115,7 @@ std::string json(const train::Run& run, train::Ending ending, double seconds) {
   return w.field("peak_memory_bytes", peak_kilobytes() * 1024).end_object().take_line();
 }
 
-// A name or a path. A resumed run of all parameters no longer needs it.
+// A name or a path. A resumed run of all parameters does not need it any more.
 std::string start_of(const std::string& name, bool resume) {
   try {
     return inspect::find_model(name, model_places());

@@ -16,7 +16,7 @@ namespace headlight::cli {
 TestSet read_test_set(const std::string& path, std::size_t limit) {
   TestSet set;
   std::unordered_map<std::string, std::size_t> numbers;
-  (void)io::File(path);  // it was named on the command line: missing, it is the file system's refusal
+  (void)io::File(path);  // named on the command line, so a missing file is a file error
   train::DataReader reader;
   for (auto& [source, translation] : reader.read_pairs(path)) {
     const auto [place, added] = numbers.try_emplace(source, set.sources.size());

@@ -12,7 +12,7 @@ namespace headlight::cli {
 // `limit` > 0: only the first sentences.
 [[nodiscard]] TestSet read_test_set(const std::string& path, std::size_t limit);
 
-// A line that reports how many sources cut_sources() has cut; empty if none.
+// A line that reports the cut sources; empty if there are none.
 [[nodiscard]] std::string cut_note(Index cut, const TestSet& set, const Model& model);
 
 // {"bleu": …, "chrf": …, "sentences": …, "cut_sources": …}

@@ -1,4 +1,4 @@
-// headlight translate: texts from one language to another, and how good that is.
+// headlight translate: translates texts and evaluates translations.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -62,7 +62,7 @@ void check_translates(const Model& model, const TranslateSettings& s) {
                        "Put its tokenizer.json next to config.json."));
 }
 
-// One line for each text, whatever the model wrote.
+// One line for each text, whatever the model generated.
 std::string as_line(std::string text, const char* end = "\n") {
   for (char& c : text)
     if (c == '\n' || c == '\r') c = ' ';
@@ -110,8 +110,8 @@ class Translator {
     return translations;
   }
 
-  // Lines with the attention of each token of a translation over its source. Beams decide at the end, so that the
-  // weights are those of a run over the translation that has won.
+  // Lines with the attention of each token of a translation to its source. Beam search decides at the end, so the
+  // weights are those of a run over the final translation.
   std::string rows(const std::string& text, const Translation& translation, const RowSettings& settings) {
     if (translation.ids.empty()) return {};
     const inspect::RowChoice choice = chosen_row(model_, Part::cross, settings);
