@@ -6,6 +6,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 export const { MODULES, PROGRAM, WORK, BROWSER, SOURCE, PAGE, NUMBERS } = process.env;
+// Milliseconds that a check may take to come true: many, since machines are slow and busy; PATIENCE is shorter where tests
+// are expected to fail.
+const patience = Number(process.env.PATIENCE ?? 45000);
 export const require = createRequire(join(MODULES, 'x.js'));
 const { chromium } = require('playwright-core');
 
@@ -73,8 +76,8 @@ export const theBrowser = () => browser;
 export async function open({ at = '', server = served, url, errors = false, wait = 'ready', ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
   contexts.push(context);
+  context.setDefaultTimeout(2 * patience);
   const page = await context.newPage();
-  if (process.env.PATIENCE) page.setDefaultTimeout(2 * Number(process.env.PATIENCE));
   page.requests = [];
   const own = url ? new URL(url).origin : server.origin;
   page.on('console', (message) => {
@@ -103,7 +106,7 @@ export async function open({ at = '', server = served, url, errors = false, wait
     );
   }
   await page.goto(url ?? server.link + (at ? '&' + at : ''));
-  if (wait) await page.waitForSelector(`html[data-state=${wait}]`, { timeout: 60000 });
+  if (wait) await page.waitForSelector(`html[data-state=${wait}]`, { timeout: 2 * Math.max(patience, 45000) });
   return page;
 }
 export async function closePages() {
@@ -172,9 +175,8 @@ export function reference(args, part, layer, { causal }) {
   };
 }
 
-// PATIENCE is in milliseconds: shorter where tests are expected to fail.
 // A page answers a click, a tap or a key when it can: a check is repeated until it throws nothing, or for too long.
-export async function until(check, milliseconds = Number(process.env.PATIENCE ?? 20000)) {
+export async function until(check, milliseconds = patience) {
   for (const end = Date.now() + milliseconds; ; await new Promise((done) => setTimeout(done, 30))) {
     try {
       return await check();

@@ -282,11 +282,14 @@ test('arithmetic: a weight from q and k, and a rotation undone', () => {
   near(s.weight, 1 - a);
   assert.ok(s.difference < 1e-6 && s.zDifference < 1e-6);
   assert.equal(s.seen, 2);
-  const rope = { dims: 2, interleaved: true, factor: 1, angles: [0.3] };
+  const rope = { first: 0, dims: 2, interleaved: true, factor: 1, angles: [0.3] };
   const turned = [Math.cos(0.9), Math.sin(0.9)];
   const back = unturned(turned, 3, rope);
   near(back[0], 1);
   near(back[1], 0);
+  const end = unturned([7, 8, ...turned], 3, { ...rope, first: 2 }); // what does not turn comes first
+  assert.deepEqual(end.slice(0, 2), [7, 8]);
+  near(end[2], 1);
 });
 
 test('plans: heads go out and come back; what is written is read again', () => {

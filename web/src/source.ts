@@ -336,8 +336,9 @@ export async function readMatrices(source: Source, run: RunInfo, name: PartName,
   const out = matrix(width, value_dim),
     own = take(rows * width),
     all = take(rows * width);
-  const q = matrix(dim, width),
-    k = matrix(dim, width),
+  const made = info.latent ? 0 : dim,
+    q = matrix(made, width),
+    k = matrix(made, width),
     x = take(rows * width);
   return { info, out, own, all, q, k, x, memory: info.has_memory ? take(columns * width) : x };
 }
