@@ -516,6 +516,31 @@ export default {
     // Generated line breaks are shown as typed ones are.
     const written = await open({ server, at: `t=${encodeURIComponent('the cat sat.')}&g=199,303` });
     await soon.deepEqual(async () => (await written.locator('.strip .chip.new > span').allTextContents()), ['⏎', 'The']); // prettier-ignore
+    // In a text that runs right to left, numbers and words of other scripts run left to right.
+    const numbers = await open({ server, at: `t=${encodeURIComponent('שלום 123 עולם cat 45%')}` });
+    const spots = await numbers
+      .locator('.strip .chip')
+      .evaluateAll((list) => list.map((e) => [e.textContent[0], e.getBoundingClientRect()]));
+    const spot = (name) => spots.find(([first]) => first === name)[1];
+    assert.ok(spot('1').right <= spot('2').left && spot('2').right <= spot('3').left, '123');
+    assert.ok(spots[0][1].left >= spot('3').right, 'to the right of it, what comes before');
+    assert.ok(spot('c').right <= spot('4').left || spot('c').top < spot('4').top, 'cat 45');
+    assert.ok(spot('5').right <= spot('%').left, '45%');
+    // The words of a map do not cover each other, however many of them are pinned.
+    const crowded = await open({ server, at: `t=${encodeURIComponent('Averylongwordwithoutblanks'.repeat(8))}` });
+    await soon.ok(async () => (await crowded.locator('.label.row.pinned').count()) > 10);
+    const tops = await crowded
+      .locator('.label.row')
+      .evaluateAll((list) => list.map((e) => e.getBoundingClientRect().top).sort((a, b) => a - b));
+    assert.ok(
+      tops.every((y, i) => i === 0 || y - tops[i - 1] > 9),
+      `${tops}`,
+    );
+    await soon.match(
+      () => crowded.textContent('[data-test=uniform], [data-test=stale]'),
+      /over the 1 to \d+ tokens they can see/,
+    );
+    await soon.equal(() => crowded.textContent('[data-test=origin]'), 'derived'); // a mean
     await server.stop();
     const hebrew = await open({ at: `m=bert&t=${encodeURIComponent('שלום עולם')}&q=1` });
     const boxes = await hebrew

@@ -51,7 +51,7 @@ const { cut, parsePlan, planText, toggled } = await load('plan');
 const { parseQuery, passes } = await load('query');
 const { collapsed } = await load('collapse');
 const { copyTile, fitLevel, tilesOf, tokensOf, windowAt } = await load('tiles');
-const { directionOf, readable } = await load('tokens');
+const { directionOf, leftToRight, readable } = await load('tokens');
 const { columnsOf, cropped, joined, renormalised } = await load('words');
 
 const near = (a, b, e = 1e-9) => assert.ok(Math.abs(a - b) <= e, `${a} is not ${b}`);
@@ -219,6 +219,14 @@ test('tokens: parts of a character are bytes', () => {
     ['f', 'i'],
   );
 });
+test('tokens: what runs left to right in a text that does not', () => {
+  const runs = (text) => leftToRight(text.split('|')).map(([from, end]) => text.split('|').slice(from, end).join(''));
+  assert.deepEqual(runs('של|ום| |1|2|3| |עולם| (|ab|c|)| |4|5|%|.'), ['123', 'abc) 45%']);
+  assert.deepEqual(runs('שלום| The| cat|, |sat|.'), [' The cat, sat']);
+  assert.deepEqual(runs('א|−|3|.|5|ב|+|ג'), ['−3.5']);
+  assert.deepEqual(runs('א|ab|\n|cd'), ['ab', 'cd']);
+});
+
 test('tokens: which way a text runs', () => {
   assert.deepEqual(['שלום abc', '12 مرحبا', 'abc שלום', '123', ''].map(directionOf), [
     'rtl',
