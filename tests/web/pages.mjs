@@ -53,11 +53,15 @@ export async function serve(args, environment = {}) {
   return server;
 }
 
-export async function launch() {
-  browser = await chromium.launch({
+// A browser that limits how often a page changes its address; the one that most tests share does not.
+export const launched = (options = { ignoreDefaultArgs: ['--disable-ipc-flooding-protection'] }) =>
+  chromium.launch({
     executablePath: BROWSER,
     args: ['--no-sandbox', '--disable-3d-apis', '--disable-dev-shm-usage'],
+    ...options,
   });
+export async function launch() {
+  browser = await launched({});
   return browser;
 }
 export async function start() {
@@ -73,13 +77,21 @@ export const main = () => served;
 export const theBrowser = () => browser;
 
 // Options: at, server, url, errors (console errors are expected), and those of a browser context.
-export async function open({ at = '', server = served, url, errors = false, wait = 'ready', ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+export async function open({
+  at = '',
+  server = served,
+  url,
+  errors = false,
+  wait = 'ready',
+  browser: own = browser,
+  ...options
+} = {}) {
+  const context = await own.newContext({ viewport: { width: 1360, height: 900 }, ...options });
   contexts.push(context);
   context.setDefaultTimeout(2 * patience);
   const page = await context.newPage();
   page.requests = [];
-  const own = url ? new URL(url).origin : server.origin;
+  const origin = url ? new URL(url).origin : server.origin;
   page.on('console', (message) => {
     if (!errors && ['error', 'warning'].includes(message.type()) && !message.text().includes('willReadFrequently'))
       complaints.push(`console: ${message.text()}`);
@@ -88,7 +100,7 @@ export async function open({ at = '', server = served, url, errors = false, wait
   page.on('request', (request) => {
     page.requests.push(request);
     const to = new URL(request.url());
-    if (!['data:', 'blob:', 'about:', 'file:'].includes(to.protocol) && to.origin !== own)
+    if (!['data:', 'blob:', 'about:', 'file:'].includes(to.protocol) && to.origin !== origin)
       complaints.push(`asked ${request.url()}`);
   });
   if (PAGE && !url) {

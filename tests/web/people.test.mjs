@@ -6,6 +6,7 @@ import {
   field,
   hover,
   inPage,
+  launched,
   open,
   pixels,
   program,
@@ -230,6 +231,23 @@ export default {
     await page.goForward();
     await runText(page, 'the cat sat');
     await inPage(page, () => document.querySelector('#text').value === 'the cat sat');
+  },
+
+  async 'A key held down: hundreds of heads later the address is that of the head in sight'() {
+    const browser = await launched(), // one that refuses some of them, as people's browsers do
+      page = await open({ browser, at: at('en', '&h=0.0&q=3&k=1'), errors: true });
+    await page.focus('[data-test=grid]');
+    await page.evaluate(async () => {
+      const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+      for (let i = 0; i < 200; ++i) {
+        for (const key of ']][') press(key);
+        await new Promise((done) => setTimeout(done));
+      }
+      for (let i = 0; i < 3; ++i) press(']');
+    }); // faster than the test could press them
+    await page.waitForSelector('#pattern-title:has-text("Layer 1 · head 1")');
+    await soon.equal(() => field(page, 'h'), '1.1');
+    await browser.close();
   },
 
   async 'A server that starts again: the page says what to do, and goes on'() {
