@@ -293,6 +293,37 @@ export default {
     return `first map after ${first} ms`;
   },
 
+  async 'Train: a run goes on while the page is loaded again; another tab sees it and cannot begin one'() {
+    const server = await serve(['--model', 'en', '--threads', '2']);
+    const page = await open({ server, at: 'train' });
+    await page.waitForSelector('[data-test=start]');
+    for (const [name, value] of [['Layers', 4], ['Heads', 8], ['Width', 128], ['Steps', 5000]]) // longer than this test
+      await page.fill(`label:has-text("${name}") input`, String(value)); // prettier-ignore
+    const step = (p) => p.textContent('[data-test=run-numbers] b').then(Number);
+    await page.click('[data-test=start]');
+    await soon.ok(async () => (await step(page)) > 0);
+    const before = await step(page);
+    await page.reload();
+    await page.waitForSelector('[data-test=run-view][data-state=running] .head-map canvas');
+    await soon.ok(async () => (await step(page)) > before);
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.waitForSelector('[data-test=run-view][data-state=running]');
+    assert.ok(await other.isDisabled('[data-test=start]'));
+    await other.close();
+    await page.click('text=Pause');
+    await page.waitForSelector('[data-test=run-view][data-state=paused]');
+    const paused = await step(page);
+    await page.reload();
+    await page.waitForSelector('[data-test=run-view][data-state=paused]');
+    await soon.ok(async () => (await step(page)) >= paused);
+    await page.click('text=Stop');
+    await page.waitForSelector('[data-test=run-view][data-state=stopped]');
+    await page.waitForSelector('[data-test=start]:not([disabled])');
+    await page.close();
+    assert.equal(await server.stop(), 143);
+  },
+
   async 'Train: a chapter leads to its story, whose models learn one after the other'() {
     const server = await serve(['--model', 'en', '--threads', '2']);
     const page = await open({ server, at: 'learn=8' });
