@@ -148,6 +148,9 @@ export default {
     // Words within a line may make room for each other; no box moves.
     const boxes = (await page.evaluate(() => window.shifted ?? [])).filter((name) => !name.startsWith('#text'));
     assert.deepEqual(boxes, []);
+    // The bars below a map stand under its columns.
+    const left = (name) => page.locator(name).boundingBox().then((box) => box.x); // prettier-ignore
+    await soon.equal(() => left('.margin canvas'), await left('[data-test=map]'));
     await soon.ok(async () => (await page.evaluate(() => window.shift)) < 0.03);
   },
 
