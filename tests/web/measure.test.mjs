@@ -1,6 +1,6 @@
 // What tools/measure-page prints. Nothing is asked for here: figures depend on the machine, and ./test skips them.
 import { cpus } from 'node:os';
-import { open, serve, theBrowser } from './pages.mjs';
+import { inPage, open, serve, theBrowser } from './pages.mjs';
 
 const words = ['the', 'cat', 'sat', 'on', 'mat', 'because', 'it', 'was', 'too', 'the'];
 const textOf = (count) => Array.from({ length: count }, (_, i) => words[(i * 7) % 10]).join(' ');
@@ -48,7 +48,7 @@ async function memory(page) {
 async function measure(model, count) {
   const server = await serve(['--model', model, '--threads', '2']),
     page = await open({ server, at: 'h=0.0&q=5&t=' + encodeURIComponent(textOf(count)) });
-  await page.waitForSelector('[data-test=map]');
+  await inPage(page, () => Boolean(document.querySelector('[data-test=map]')));
   await page.waitForTimeout(1500);
   await page.locator('[data-test=grid]').focus();
   const fresh = [],
@@ -60,10 +60,17 @@ async function measure(model, count) {
     document.querySelector('.heads header').textContent.match(/\d+/g).map(Number),
   );
   const all = heads[0] * heads[1];
+  // One after the other, each until it is drawn, with nothing here that would keep an element of the page alive.
   for (let i = 0; i < all; ++i) {
-    await page.keyboard.press(']');
-    await page.waitForTimeout(150);
-    await page.waitForSelector('[data-test=map]');
+    const name = `Layer ${Math.floor(i / heads[1])} · head ${i % heads[1]}`;
+    if (i > 0) await page.keyboard.press(']');
+    await inPage(
+      page,
+      (title) =>
+        document.querySelector('#pattern-title').textContent === title &&
+        Boolean(document.querySelector('[data-test=map]')),
+      name,
+    );
   }
   await page.waitForTimeout(1000);
   return `${said}; ${await memory(page)} after all ${all} heads`;
