@@ -44,14 +44,17 @@ std::string head_matrices(Context& ctx, const Run& run, Part part, Index layer, 
   std::string out;
   io::JsonWriter w;
   w.begin_object().field("width", c.width).field("heads", c.heads).field("has_bias", c.qkv_bias);
-  w.field("has_out_bias", c.out_bias).field("has_memory", !a.memory().empty()).end_object();
+  w.field("has_out_bias", c.out_bias).field("has_memory", !a.memory().empty());
+  w.field("latent", c.latent.has_value()).end_object();
   append_json(out, w.take());
   append(out, m.out);
   const Tensor z = head_outputs(ctx, a);
   append(out, module.out.forward(ctx, joined(z, head)));
   append(out, module.out.forward(ctx, joined(z, std::nullopt)));
-  append(out, m.q);
-  append(out, m.k);
+  if (!c.latent) {  // else no matrix leads from x to q and k: a latent vector lies between
+    append(out, m.q);
+    append(out, m.k);
+  }
   append(out, a.x());
   if (!a.memory().empty()) append(out, a.memory());
   return out;

@@ -59,8 +59,9 @@ void write_rope(io::JsonWriter& w, const Run& run, const StoredAttention& attent
     return;
   }
   const nn::RopeConfig& rope = *layer.rope;
-  const Index dims = rope.dims > 0 ? rope.dims : attention.dim();
-  w.begin_object().field("dims", dims).field("interleaved", rope.interleaved);
+  const Index dims = rope.dims > 0 ? rope.dims : layer.turned_dim();
+  w.begin_object().field("first", layer.head_dim - layer.turned_dim()).field("dims", dims);
+  w.field("interleaved", rope.interleaved);
   w.field("factor", nn::rope_attention_factor(rope));
   w.field("angles", nn::rope_frequencies(rope, dims, attention.keys())).end_object();
 }

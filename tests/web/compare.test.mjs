@@ -96,9 +96,9 @@ export default {
     });
     // One after the other in one place, by themselves or by hand.
     await page.click('[data-test=blink]');
-    await page.waitForSelector('[data-test=map-b]', { timeout: 3000 });
+    await page.waitForSelector('[data-test=map-b]');
     await soon.equal(() => page.locator('[data-test=map-a]').count(), 0);
-    await page.waitForSelector('[data-test=map-a]', { timeout: 3000 });
+    await page.waitForSelector('[data-test=map-a]');
     await page.click('[data-test=blink]');
     await soon.equal(() => page.locator('[data-test=map-a], [data-test=map-b]').count(), 2);
     await page.emulateMedia({ reducedMotion: 'reduce' });

@@ -1,6 +1,6 @@
 // What tools/measure-page prints. Nothing is asked for here: figures depend on the machine, and ./test skips them.
 import { cpus } from 'node:os';
-import { open, serve, theBrowser } from './pages.mjs';
+import { inPage, open, serve, theBrowser } from './pages.mjs';
 
 const words = ['the', 'cat', 'sat', 'on', 'mat', 'because', 'it', 'was', 'too', 'the'];
 const textOf = (count) => Array.from({ length: count }, (_, i) => words[(i * 7) % 10]).join(' ');
@@ -33,23 +33,47 @@ const change = (page, key) =>
       if (pixels() !== before) return spent;
     }
   }, key);
+// What a tab takes: objects, what the browser keeps for them, and arrays.
 async function memory(page) {
   const session = await page.context().newCDPSession(page);
-  await session.send('HeapProfiler.collectGarbage');
-  const { usedSize } = await session.send('Runtime.getHeapUsage');
-  const buffers = await session.send('Memory.getDOMCounters').catch(() => null);
-  return `${(usedSize / 1e6).toFixed(0)} MB of heap${buffers ? `, ${buffers.nodes} nodes` : ''}`;
+  for (let i = 0; i < 3; ++i) {
+    await session.send('HeapProfiler.collectGarbage');
+    await page.waitForTimeout(300);
+  }
+  const { usedSize, embedderHeapUsedSize, backingStorageSize } = await session.send('Runtime.getHeapUsage');
+  const { nodes } = await session.send('Memory.getDOMCounters');
+  return `${((usedSize + embedderHeapUsedSize + backingStorageSize) / 1e6).toFixed(0)} MB, ${nodes} nodes`;
 }
+// Seven heads that nobody has looked at, and the same ones back; then all of them.
 async function measure(model, count) {
-  const page = await open({ at: `m=${model}&h=0.0&t=` + encodeURIComponent(textOf(count)) });
-  await page.waitForSelector('[data-test=map]');
+  const server = await serve(['--model', model, '--threads', '2']),
+    page = await open({ server, at: 'h=0.0&q=5&t=' + encodeURIComponent(textOf(count)) });
+  await inPage(page, () => Boolean(document.querySelector('[data-test=map]')));
   await page.waitForTimeout(1500);
   await page.locator('[data-test=grid]').focus();
   const fresh = [],
     cached = [];
   for (let i = 0; i < 7; ++i) fresh.push(await change(page, ']'));
   for (let i = 0; i < 7; ++i) cached.push(await change(page, '['));
-  return `head change at ${count} tokens: ${median(fresh).toFixed(0)} ms new, ${median(cached).toFixed(0)} ms cached; ${await memory(page)}`;
+  const said = `${count} words: a head's map after ${median(fresh).toFixed(0)} ms new, ${median(cached).toFixed(0)} ms cached`;
+  const heads = await page.evaluate(() =>
+    document.querySelector('.heads header').textContent.match(/\d+/g).map(Number),
+  );
+  const all = heads[0] * heads[1];
+  // One after the other, each until it is drawn, with nothing here that would keep an element of the page alive.
+  for (let i = 0; i < all; ++i) {
+    const name = `Layer ${Math.floor(i / heads[1])} · head ${i % heads[1]}`;
+    if (i > 0) await page.keyboard.press(']');
+    await inPage(
+      page,
+      (title) =>
+        document.querySelector('#pattern-title').textContent === title &&
+        Boolean(document.querySelector('[data-test=map]')),
+      name,
+    );
+  }
+  await page.waitForTimeout(1000);
+  return `${said}; ${await memory(page)} after all ${all} heads`;
 }
 
 // One run from the page: the first map, maps a second, and steps a second between the first map and the last before the end,
@@ -122,17 +146,21 @@ export default process.env.HEADLIGHT_MEASURE
   ? {
       'Measure playground, a short run': () => measureTraining(1500),
       'Measure playground, a long run': () => measureTraining(5000),
-      'Measure 1,000 tokens': () => measure('long', 1000),
-      'Measure 4,000 tokens': () => measure('longer', 4000),
-      'Measure first pixels of 4,000 tokens': async () => {
-        const page = await open({ at: 'm=longer' }),
-          text = textOf(4000);
-        await page.fill('#text', text);
-        const from = Date.now();
-        await page.keyboard.press('Enter');
-        await page.waitForSelector('[data-test=minimap]', { timeout: 60000 });
-        await page.waitForSelector('[data-test=map]');
-        return `${Date.now() - from} ms from Enter, ${cpus()[0].model}, Chromium ${theBrowser().version()}`;
+      'Measure 1,018 tokens': () => measure('every', 1018),
+      'Measure 4,096 tokens': () => measure('every', 4096),
+      'Measure first pixels of 4,096 tokens': async () => {
+        const times = [];
+        for (let i = 0; i < 5; ++i) {
+          const page = await open({ at: 'm=longer' });
+          await page.fill('#text', textOf(4094 - i));
+          const from = Date.now();
+          await page.keyboard.press('Enter');
+          await page.waitForSelector('[data-test=minimap]');
+          await page.waitForSelector('[data-test=map]');
+          times.push(Date.now() - from);
+          await page.close();
+        }
+        return `${median(times)} ms from Enter, median of ${times.join(', ')}; ${cpus()[0].model}, Chromium ${theBrowser().version()}`;
       },
     }
   : {};

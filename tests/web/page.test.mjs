@@ -148,6 +148,9 @@ export default {
     // Words within a line may make room for each other; no box moves.
     const boxes = (await page.evaluate(() => window.shifted ?? [])).filter((name) => !name.startsWith('#text'));
     assert.deepEqual(boxes, []);
+    // The bars below a map stand under its columns.
+    const left = (name) => page.locator(name).boundingBox().then((box) => box.x); // prettier-ignore
+    await soon.equal(() => left('.margin canvas'), await left('[data-test=map]'));
     await soon.ok(async () => (await page.evaluate(() => window.shift)) < 0.03);
   },
 
@@ -208,7 +211,8 @@ export default {
       return out;
     });
     const time = Math.min(...times);
-    assert.ok(time < 1000, `${times}`);
+    // As in A1: a budget when asked for by name.
+    assert.ok(process.argv.length === 2 || time <= 100, `${times}`);
     return `painted in ${time.toFixed(0)} ms, ${nodes} nodes`;
   },
 
@@ -302,7 +306,7 @@ export default {
     await soon.equal(() => field(page, 'h'), '0.1');
     await page.waitForSelector('#step-3');
     await page.keyboard.press('3');
-    await page.waitForSelector('#step-3:focus', { timeout: 2000 });
+    await page.waitForSelector('#step-3:focus');
     await page.keyboard.press('e');
     await closeDialog(page);
     await page.keyboard.press('?');
@@ -334,7 +338,7 @@ export default {
         }
         if (view === 'labels') {
           await page.click('[data-test=label]');
-          await page.waitForSelector('[data-test=labels]', { timeout: 60000 });
+          await page.waitForSelector('[data-test=labels]');
         }
         if (view === 'compare') {
           await page.click('[data-test=compare]');
@@ -436,7 +440,7 @@ export default {
     const cdp = await page.context().newCDPSession(page),
       { x, y } = await cellPoint(page, 2, 2);
     await cdp.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [{ x, y }] });
-    await page.waitForSelector('[data-test=menu]', { timeout: 3000 });
+    await page.waitForSelector('[data-test=menu]');
     await cdp.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
     await soon.deepEqual(async () => [await field(page, 'q'), await field(page, 'k')], ['3', '5']);
     await page.tap('[data-test=menu] >> text=Why this weight');

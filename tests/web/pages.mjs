@@ -6,6 +6,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 export const { MODULES, PROGRAM, WORK, BROWSER, SOURCE, PAGE, NUMBERS } = process.env;
+// Milliseconds that a check may take to come true: many, since machines are slow and busy; PATIENCE is shorter where tests
+// are expected to fail.
+const patience = Number(process.env.PATIENCE ?? 45000);
 export const require = createRequire(join(MODULES, 'x.js'));
 const { chromium } = require('playwright-core');
 
@@ -50,11 +53,15 @@ export async function serve(args, environment = {}) {
   return server;
 }
 
-export async function launch() {
-  browser = await chromium.launch({
+// A browser that limits how often a page changes its address; the one that most tests share does not.
+export const launched = (options = { ignoreDefaultArgs: ['--disable-ipc-flooding-protection'] }) =>
+  chromium.launch({
     executablePath: BROWSER,
     args: ['--no-sandbox', '--disable-3d-apis', '--disable-dev-shm-usage'],
+    ...options,
   });
+export async function launch() {
+  browser = await launched({});
   return browser;
 }
 export async function start() {
@@ -70,13 +77,21 @@ export const main = () => served;
 export const theBrowser = () => browser;
 
 // Options: at, server, url, errors (console errors are expected), and those of a browser context.
-export async function open({ at = '', server = served, url, errors = false, wait = 'ready', ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+export async function open({
+  at = '',
+  server = served,
+  url,
+  errors = false,
+  wait = 'ready',
+  browser: own = browser,
+  ...options
+} = {}) {
+  const context = await own.newContext({ viewport: { width: 1360, height: 900 }, ...options });
   contexts.push(context);
+  context.setDefaultTimeout(2 * patience);
   const page = await context.newPage();
-  if (process.env.PATIENCE) page.setDefaultTimeout(2 * Number(process.env.PATIENCE));
   page.requests = [];
-  const own = url ? new URL(url).origin : server.origin;
+  const origin = url ? new URL(url).origin : server.origin;
   page.on('console', (message) => {
     if (!errors && ['error', 'warning'].includes(message.type()) && !message.text().includes('willReadFrequently'))
       complaints.push(`console: ${message.text()}`);
@@ -85,7 +100,7 @@ export async function open({ at = '', server = served, url, errors = false, wait
   page.on('request', (request) => {
     page.requests.push(request);
     const to = new URL(request.url());
-    if (!['data:', 'blob:', 'about:', 'file:'].includes(to.protocol) && to.origin !== own)
+    if (!['data:', 'blob:', 'about:', 'file:'].includes(to.protocol) && to.origin !== origin)
       complaints.push(`asked ${request.url()}`);
   });
   if (PAGE && !url) {
@@ -103,7 +118,7 @@ export async function open({ at = '', server = served, url, errors = false, wait
     );
   }
   await page.goto(url ?? server.link + (at ? '&' + at : ''));
-  if (wait) await page.waitForSelector(`html[data-state=${wait}]`, { timeout: 60000 });
+  if (wait) await page.waitForSelector(`html[data-state=${wait}]`, { timeout: 2 * Math.max(patience, 45000) });
   return page;
 }
 export async function closePages() {
@@ -172,9 +187,8 @@ export function reference(args, part, layer, { causal }) {
   };
 }
 
-// PATIENCE is in milliseconds: shorter where tests are expected to fail.
 // A page answers a click, a tap or a key when it can: a check is repeated until it throws nothing, or for too long.
-export async function until(check, milliseconds = Number(process.env.PATIENCE ?? 20000)) {
+export async function until(check, milliseconds = patience) {
   for (const end = Date.now() + milliseconds; ; await new Promise((done) => setTimeout(done, 30))) {
     try {
       return await check();

@@ -76,7 +76,7 @@ export default {
       const all = told('ablate', text, '--model', model, '--sweep', '--position', from).heads;
       same(byHead(all, (h) => h.kl), cpp.sweep, 4, 'ablate --sweep'); // prettier-ignore
       await page.click('[data-test=label]');
-      await page.waitForSelector('[data-test=labels] p:nth-of-type(2)', { timeout: 60000 });
+      await page.waitForSelector('[data-test=labels] p:nth-of-type(2)');
       const labels = byHead(told('heads', text, '--model', model).heads, (h) => h.battery.patterns[h.battery.labels[0]]?.score ?? null); // prettier-ignore
       same(labels, cpp.labels, 4, 'heads');
       await soon.match(

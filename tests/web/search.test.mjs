@@ -73,7 +73,7 @@ export default {
     const page = await open({ server, at: `t=${encodeURIComponent(text)}&h=0.0&q=2` });
     const said = JSON.parse(program('heads', text, '--model', join(SOURCE, 'models/headlight-en'), '--json')).heads;
     await page.click('[data-test=label]');
-    await page.waitForSelector('[data-test=labels]', { timeout: 120000 });
+    await page.waitForSelector('[data-test=labels]', { timeout: 300000 });
     // One label of each kind, by its score.
     const best = said.find((h) => h.battery.labels.includes('previous')) ?? said[0];
     await search(page, `${best.layer}.${best.head}`);

@@ -153,9 +153,13 @@ export default {
     await page.keyboard.press('k');
     await page.click('[data-test=present]');
     await soon.ok(async () => !(await page.isVisible('#view-heads')));
-    // All of the map is in sight.
+    // All of the map and its colour scale are in sight, and the buttons cover neither.
     await soon.ok(() =>
-      page.evaluate(() => document.querySelector('[data-test=map]').getBoundingClientRect().bottom < innerHeight),
+      page.evaluate(() => {
+        const box = (name) => document.querySelector(name).getBoundingClientRect(),
+          bar = box('[data-test=present-bar]');
+        return box('[data-test=map]').bottom < innerHeight && box('.pattern .legend').bottom <= bar.top;
+      }),
     );
     const small = await page.evaluate(() =>
       [...document.querySelectorAll('main *')]

@@ -26,5 +26,6 @@ int main(int argc, char** argv) {
   write("many", {.context = 200, .layers = 12, .heads = 12});  // heads
   write("long", {.context = 1024});                            // texts
   write("longer", {.context = 4200});
+  write("every", {.context = 4200, .layers = 12, .heads = 12});  // both, for measurements
   return 0;
 }

@@ -51,7 +51,7 @@ const { cut, parsePlan, planText, toggled } = await load('plan');
 const { parseQuery, passes } = await load('query');
 const { collapsed } = await load('collapse');
 const { copyTile, fitLevel, tilesOf, tokensOf, windowAt } = await load('tiles');
-const { directionOf, readable } = await load('tokens');
+const { directionOf, leftToRight, readable } = await load('tokens');
 const { columnsOf, cropped, joined, renormalised } = await load('words');
 
 const near = (a, b, e = 1e-9) => assert.ok(Math.abs(a - b) <= e, `${a} is not ${b}`);
@@ -219,6 +219,14 @@ test('tokens: parts of a character are bytes', () => {
     ['f', 'i'],
   );
 });
+test('tokens: what runs left to right in a text that does not', () => {
+  const runs = (text) => leftToRight(text.split('|')).map(([from, end]) => text.split('|').slice(from, end).join(''));
+  assert.deepEqual(runs('של|ום| |1|2|3| |עולם| (|ab|c|)| |4|5|%|.'), ['123', 'abc) 45%']);
+  assert.deepEqual(runs('שלום| The| cat|, |sat|.'), [' The cat, sat']);
+  assert.deepEqual(runs('א|−|3|.|5|ב|+|ג'), ['−3.5']);
+  assert.deepEqual(runs('א|ab|\n|cd'), ['ab', 'cd']);
+});
+
 test('tokens: which way a text runs', () => {
   assert.deepEqual(['שלום abc', '12 مرحبا', 'abc שלום', '123', ''].map(directionOf), [
     'rtl',
@@ -282,11 +290,14 @@ test('arithmetic: a weight from q and k, and a rotation undone', () => {
   near(s.weight, 1 - a);
   assert.ok(s.difference < 1e-6 && s.zDifference < 1e-6);
   assert.equal(s.seen, 2);
-  const rope = { dims: 2, interleaved: true, factor: 1, angles: [0.3] };
+  const rope = { first: 0, dims: 2, interleaved: true, factor: 1, angles: [0.3] };
   const turned = [Math.cos(0.9), Math.sin(0.9)];
   const back = unturned(turned, 3, rope);
   near(back[0], 1);
   near(back[1], 0);
+  const end = unturned([7, 8, ...turned], 3, { ...rope, first: 2 }); // what does not turn comes first
+  assert.deepEqual(end.slice(0, 2), [7, 8]);
+  near(end[2], 1);
 });
 
 test('plans: heads go out and come back; what is written is read again', () => {

@@ -124,8 +124,8 @@ export function unturned(x: number[], position: number, rope: NonNullable<Head['
   const out = x.slice(),
     half = rope.dims / 2;
   for (let j = 0; j < half; ++j) {
-    const a = rope.interleaved ? 2 * j : j,
-      b = rope.interleaved ? 2 * j + 1 : j + half;
+    const a = rope.first + (rope.interleaved ? 2 * j : j),
+      b = rope.first + (rope.interleaved ? 2 * j + 1 : j + half);
     const angle = position * rope.angles[j],
       c = Math.cos(angle) / rope.factor,
       s = Math.sin(angle) / rope.factor;

@@ -8,6 +8,7 @@ import { colorsOf, entryOf, weightPaint } from './color_scale';
 import { clipped, shown, small } from './format';
 import { openMenu } from './menu';
 import { rove } from './rove';
+import { inOrder } from './bidi';
 import { directionOf } from './tokens';
 import { restingRow } from './numbers';
 import {
@@ -175,53 +176,59 @@ function Run({ reading, asQueries, asKeys, tight, number, groups, follows, stop,
     paint = weightPaint.value,
     colors = colorsOf(paint);
   const written = run.value && reading === run.value.source ? run.value.more.length : 0;
+  const nameAt = (list: number[]) =>
+    words.value
+      ? (reading.words.find((x) => x.begin === list[0])?.text ?? list.map((i) => reading.tokens[i].text).join(''))
+      : reading.tokens[list[0]].text;
   return (
     <>
-      {groups.map((list, n) => {
-        const tokens = list.map((i) => reading.tokens[i]);
-        const first = tokens[0];
-        const w = row ? list.reduce((sum, i) => (Number.isNaN(row[i]) ? sum : sum + row[i]), 0) : NaN;
-        const seen = row ? list.some((i) => !Number.isNaN(row[i])) : false;
-        const e = seen ? entryOf(paint, w) : -1;
-        const isQuery = asQueries && list.some((i) => active.includes(i));
-        const isKey = asKeys && list.some((i) => shownKeys.value.includes(i) || hoveredKey === i);
-        const pinned = list.every((i) => (asQueries ? queries : keys).value.includes(i));
-        const word = words.value
-          ? (reading.words.find((x) => x.begin === list[0])?.text ?? tokens.map((t) => t.text).join(''))
-          : first.text;
-        const name = clipped(shown(word), 24);
-        const isNew = written > 0 && list[0] >= reading.tokens.length - written;
-        const ends = !tight && tokens.some((t) => t.text.includes('\n'));
-        return [
-          <button
-            type="button"
-            key={list[0]}
-            data-token={list[0]}
-            tabIndex={list[0] === stop ? 0 : -1}
-            data-run={n === 0 ? number : undefined}
-            aria-pressed={pinned}
-            dir="auto"
-            class={`chip${isQuery ? ' query' : ''}${isKey ? ' key' : ''}${first.added ? ' added' : ''}${row && !seen ? ' masked' : ''}${isNew ? ' new' : ''}`}
-            style={e >= 0 ? { background: css(colors, e), color: ink(colors, e) } : {}}
-            title={`${JSON.stringify(word)}${first.whole && !words.value ? `, bytes of ${JSON.stringify(first.whole)}` : ''}, token ${list.join('–')}, id ${tokens.map((t) => t.id).join(' ')}${first.added ? ', added by the tokenizer' : ''}${seen ? `, weight ${w}` : row ? ', not visible' : ''}`}
-            onClick={(event) => click(list, event)}
-            onPointerEnter={(event) => {
-              if (asQueries && event.pointerType !== 'touch') hoverQuery.value = list[0];
-            }}
-            onPointerLeave={(event) => {
-              if (event.pointerType !== 'touch') hoverQuery.value = null;
-            }}
-          >
-            {tight ? name : <span>{name}</span>}
-            {asKeys && !tight && (
-              <small aria-hidden="true" dir="ltr">
-                {seen ? small(w) : ' '}
-              </small>
-            )}
-          </button>,
-          ends && <span class="line-end" key={`end ${list[0]}`} aria-hidden="true" />,
-        ];
-      })}
+      {inOrder(
+        reading,
+        groups.map((list) => reading.tokens[list[0]].whole ?? nameAt(list)),
+        groups.map((list, n) => {
+          const tokens = list.map((i) => reading.tokens[i]);
+          const first = tokens[0];
+          const w = row ? list.reduce((sum, i) => (Number.isNaN(row[i]) ? sum : sum + row[i]), 0) : NaN;
+          const seen = row ? list.some((i) => !Number.isNaN(row[i])) : false;
+          const e = seen ? entryOf(paint, w) : -1;
+          const isQuery = asQueries && list.some((i) => active.includes(i));
+          const isKey = asKeys && list.some((i) => shownKeys.value.includes(i) || hoveredKey === i);
+          const pinned = list.every((i) => (asQueries ? queries : keys).value.includes(i));
+          const word = nameAt(list);
+          const name = clipped(shown(word), 24);
+          const isNew = written > 0 && list[0] >= reading.tokens.length - written;
+          const ends = !tight && tokens.some((t) => t.text.includes('\n'));
+          return [
+            <button
+              type="button"
+              key={list[0]}
+              data-token={list[0]}
+              tabIndex={list[0] === stop ? 0 : -1}
+              data-run={n === 0 ? number : undefined}
+              aria-pressed={pinned}
+              dir="auto"
+              class={`chip${isQuery ? ' query' : ''}${isKey ? ' key' : ''}${first.added ? ' added' : ''}${row && !seen ? ' masked' : ''}${isNew ? ' new' : ''}`}
+              style={e >= 0 ? { background: css(colors, e), color: ink(colors, e) } : {}}
+              title={`${JSON.stringify(word)}${first.whole && !words.value ? `, bytes of ${JSON.stringify(first.whole)}` : ''}, token ${list.join('–')}, id ${tokens.map((t) => t.id).join(' ')}${first.added ? ', added by the tokenizer' : ''}${seen ? `, weight ${w}` : row ? ', not visible' : ''}`}
+              onClick={(event) => click(list, event)}
+              onPointerEnter={(event) => {
+                if (asQueries && event.pointerType !== 'touch') hoverQuery.value = list[0];
+              }}
+              onPointerLeave={(event) => {
+                if (event.pointerType !== 'touch') hoverQuery.value = null;
+              }}
+            >
+              {tight ? name : <span>{name}</span>}
+              {asKeys && !tight && (
+                <small aria-hidden="true" dir="ltr">
+                  {seen ? small(w) : ' '}
+                </small>
+              )}
+            </button>,
+            ends && <span class="line-end" key={`end ${list[0]}`} aria-hidden="true" />,
+          ];
+        }),
+      )}
     </>
   );
 }

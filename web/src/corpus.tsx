@@ -59,7 +59,9 @@ export function Corpus() {
         {working.value ? 'Stop' : `Texts in which ${place.value.layer}.${place.value.head} attends far`}
       </button>{' '}
       <small class="quiet" role="status">
-        {f ? `${f.done} of ${corpus.value} texts; mean distance in tokens` : `${corpus.value} texts of the corpus`}
+        {f
+          ? `${f.done} of ${corpus.value} texts; mean distance in tokens, weight of the link that opens`
+          : `${corpus.value} texts of the corpus`}
       </small>
       {f && (
         <ol class="found" aria-label="Texts, largest distance first">

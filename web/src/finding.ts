@@ -125,7 +125,7 @@ export interface Link {
   to: number[];
   weight: number;
   chance: number;
-  visible: number; // keys that the first query sees
+  visible: [number, number]; // keys that a query sees, at least and at most
   how: string; // '' for one weight of the model
   chosen: boolean; // else it is where the query looks most
 }
@@ -133,12 +133,13 @@ function linkOf(from: number[], to: number[], chosen = true): Link | null {
   const p = partInfo.value,
     rows = from.length > 0 && to.length > 0 ? rowsOf(from, false) : null;
   if (!rows || !p) return null;
+  const visible = rows.at.map((i) => seen(rows.map, i, p.columns));
   return {
     from,
     to,
     weight: linkWeight(rows.map, rows.at, to, p.columns),
     chance: linkChance(rows.map, rows.at, to, p.columns),
-    visible: seen(rows.map, rows.at[0], p.columns),
+    visible: [Math.min(...visible), Math.max(...visible)],
     how: howJoined(from.length, to.length),
     chosen,
   };

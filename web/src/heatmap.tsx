@@ -53,8 +53,8 @@ export function HeatMap() {
     const element = box.current!;
     const measure = () => {
       const width = element.clientWidth,
-        // A room sees the whole map at once, below its headline and words.
-        height = Math.max(240, present.value ? innerHeight - 540 : Math.min(innerHeight * 0.62, 720));
+        // A room sees the whole map at once, between its headline and the buttons.
+        height = Math.max(240, present.value ? innerHeight - 600 : Math.min(innerHeight * 0.62, 720));
       if (Math.abs(width - space.value.width) > 1 || Math.abs(height - space.value.height) > 1)
         space.value = { width, height };
     };
@@ -189,7 +189,7 @@ function Margin() {
     }
   }, [d, row, f, cell, v, paint, grey, show]);
   return (
-    <div class="margin" style={{ marginLeft: `${rooms.value.left + 2}px`, width: `${f.width}px` }}>
+    <div class="margin" style={{ marginLeft: `${rooms.value.left}px`, width: `${f.width}px` }}>
       {show && <canvas ref={canvas} aria-hidden="true" />}
     </div>
   );

@@ -132,6 +132,8 @@ export function typedText(): void {
 }
 
 let writtenHash = '',
+  tries = 0,
+  later = 0,
   writtenEntry = '',
   applying = false,
   reading = false; // an address that has not been read yet must not be written over
@@ -158,7 +160,16 @@ function write(): void {
   writtenEntry = entry;
   if (hash === writtenHash && !back) return;
   writtenHash = hash;
+  const was = host.hash();
   host.write(hash, adds);
+  // Browsers refuse hundreds of addresses in a few seconds, as a key that is held down makes them: the last one is written
+  // later. A page in a frame has none at all, and gives up.
+  clearTimeout(later);
+  if (host.hash() !== was || hash === was) tries = 0;
+  else {
+    writtenHash = was;
+    later = window.setTimeout(() => tries++ < 20 && write(), 1000);
+  }
 }
 
 export function keepAddress(): void {

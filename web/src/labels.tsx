@@ -26,18 +26,15 @@ export function Labels({ axis }: LabelProps) {
   );
   const names = isRow ? d.rowNames : d.columnNames,
     tokens = isRow ? d.rowTokens : d.columnTokens;
+  // The hovered word first, then pinned ones as far as they do not cover each other, then others between them.
+  const standing = hovered >= 0 ? [hovered] : [],
+    isFree = (i: number) => standing.every((other) => Math.abs(i - other) >= step);
+  for (const i of pinned) if (isFree(i)) standing.push(i);
   const items = [];
   for (let i = 0; i < count; ++i) {
     const at = (i + 0.5) * cell - offset;
     if (at < 0 || at > length) continue;
-    const stands = i === hovered || pinned.has(i);
-    if (
-      !stands &&
-      (i % step !== 0 ||
-        (hovered >= 0 && Math.abs(i - hovered) < step) ||
-        [...pinned].some((p) => Math.abs(i - p) < step && p !== i))
-    )
-      continue;
+    if (!standing.includes(i) && (i % step !== 0 || !isFree(i))) continue;
     const toggle = (event: MouseEvent) => {
       const list = tokens[i];
       if (isRow) {

@@ -1,6 +1,6 @@
 // One head: its map or lines, the scale, and the number under the cursor.
 import { Dialog } from './dialogs';
-import { link, nameOf, pairOf } from './finding';
+import { headline, link, nameOf, pairOf } from './finding';
 import { clipped, digits, shown, weight } from './format';
 import { HeatMap } from './heatmap';
 import { Legend } from './legend';
@@ -77,7 +77,7 @@ export function Pattern() {
           ? pooled.value > 1
             ? `each cell is the largest of ${pooled.value} × ${pooled.value} weights; closer, they are exact`
             : 'tokens joined into words'
-          : (l?.how ?? '');
+          : (headline.value?.how ?? '');
   // Of two texts, what the query gives to each.
   const border = keyReading.value.second;
   let toSecond = 0;

@@ -9,7 +9,7 @@ import { followLabels } from './head_names';
 import { followChanges } from './knockout';
 import { sameHeads } from './checkpoints';
 import { followCompare } from './compare';
-import { followLong } from './long';
+import { followLong, longMap } from './long';
 import { readNumbers, readRow, useNumbers, weights, type Numbers } from './numbers';
 import { followQueries, followPredictions } from './predictions';
 import { followSearch } from './search';
@@ -160,6 +160,7 @@ async function show(info: RunInfo, address: Address | null, current: () => boole
     }
     select(info, address, before, beforeQueries, beforeReading);
   });
+  void longMap.value; // of a long text: its map is asked for before the words are drawn
 }
 
 function select(info: RunInfo, address: Address | null, before: RunInfo | null, pinned: number[], then: Reading): void {

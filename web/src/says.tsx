@@ -1,6 +1,6 @@
 // The picture in a sentence, compared with uniform attention.
 import { headline, nameOf } from './finding';
-import { clipped, digits, share, shown } from './format';
+import { clipped, digits, plural, share, shown } from './format';
 import { changed } from './knockout';
 import { leastLift } from './links';
 import { isDerived } from './numbers';
@@ -15,6 +15,7 @@ function Sentence() {
     from = name(nameOf(queryReading.value, l.from)),
     to = name(nameOf(keyReading.value, l.to)),
     lift = l.weight / l.chance,
+    [least, most] = l.visible,
     plain = lift < leastLift;
   if (l.chance === 0)
     return (
@@ -42,8 +43,11 @@ function Sentence() {
       </p>
       <Note>
         {l.how && `${l.how[0].toUpperCase()}${l.how.slice(1)}. `}
-        Spread evenly over the {l.visible} tokens it can see, that would be {share(l.chance)}:{' '}
-        {lift < 100 ? digits(lift, 2) : Math.round(lift)} times as much{plain ? ': chance level' : ''}.
+        Spread evenly over {least === most
+          ? `the ${plural(most, 'token')} it`
+          : `the ${least} to ${most} tokens they`}{' '}
+        can see, that would be {share(l.chance)}: {lift < 100 ? digits(lift, 2) : Math.round(lift)} times as much
+        {plain ? ': chance level' : ''}.
         <Changed />
       </Note>
     </>

@@ -52,7 +52,7 @@ const base = '/api/v1/';
 
 let entering: Promise<unknown> | null = null; // the token is on its way to a cookie; nobody else asks before
 export async function ask(path: string, init: RequestInit = {}): Promise<Response> {
-  if (path !== 'enter') await entering;
+  if (path !== 'enter' && entering) await entering; // else the request leaves before anything is drawn
   for (let attempt = 0; ; ++attempt) {
     let answer: Response;
     try {
@@ -271,7 +271,7 @@ async function enter(): Promise<string> {
       body: '{}',
       headers: { 'Content-Type': 'application/json', 'X-Headlight-Token': token.slice(6) },
     });
-    await entering;
+    await entering.finally(() => (entering = null));
   }
   return rest;
 }
@@ -336,8 +336,9 @@ export async function readMatrices(source: Source, run: RunInfo, name: PartName,
   const out = matrix(width, value_dim),
     own = take(rows * width),
     all = take(rows * width);
-  const q = matrix(dim, width),
-    k = matrix(dim, width),
+  const made = info.latent ? 0 : dim,
+    q = matrix(made, width),
+    k = matrix(made, width),
     x = take(rows * width);
   return { info, out, own, all, q, k, x, memory: info.has_memory ? take(columns * width) : x };
 }

@@ -23,6 +23,12 @@ export function FromX(props: FromXProps) {
   const opened = useSignal(false),
     { matrices, matrix, token } = props;
   if (!matrices || matrices === 'none') return null;
+  if (matrices.info.latent)
+    return (
+      <p class="quiet" data-test="latent">
+        {matrix} is made from x by way of a smaller, latent vector; the command for the terminal shows how.
+      </p>
+    );
   return (
     <details
       class="from-x for-engineer"

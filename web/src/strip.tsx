@@ -1,4 +1,5 @@
 // The text as chips, one row for each text that is read or written.
+import { inOrder } from './bidi';
 import { Chips } from './chips';
 import { wordAround } from './finding';
 import { shown } from './format';
@@ -14,17 +15,23 @@ function OtherText({ reading, name, to }: { reading: Reading; name: string; to: 
     <div class="strip-row other" data-test="other-text">
       <span class="strip-name">{name}</span>
       <div class="other-words" dir={directionOf(reading.text)} onKeyDown={(event) => rove(event)}>
-        {reading.words.map((w, i) =>
-          reading.tokens[w.begin].added ? null : (
-            <button
-              type="button"
-              key={w.begin}
-              tabIndex={i === 0 ? 0 : -1}
-              title={to === 'cross' ? 'Where does this word look when it is written?' : 'What does this word look at?'}
-              onClick={() => void setPart(to, null, wordAround(reading, w.begin))}
-            >
-              {shown(w.text)}
-            </button>
+        {inOrder(
+          reading,
+          reading.words.map((w) => w.text),
+          reading.words.map((w, i) =>
+            reading.tokens[w.begin].added ? null : (
+              <button
+                type="button"
+                key={w.begin}
+                tabIndex={i === 0 ? 0 : -1}
+                title={
+                  to === 'cross' ? 'Where does this word look when it is written?' : 'What does this word look at?'
+                }
+                onClick={() => void setPart(to, null, wordAround(reading, w.begin))}
+              >
+                {shown(w.text)}
+              </button>
+            ),
           ),
         )}
       </div>

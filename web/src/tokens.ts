@@ -48,8 +48,26 @@ export const readableRun = (run: RunInfo): RunInfo => ({
   decoder_input: run.decoder_input && readable(run.decoder_input),
 });
 
+const rightToLeft = /[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}\p{sc=Adlm}]/u;
 // Which way a text runs: as its first letter does.
 export function directionOf(text: string): 'ltr' | 'rtl' {
-  const letter = /\p{L}/u.exec(text)?.[0] ?? '';
-  return /[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}\p{sc=Adlm}]/u.test(letter) ? 'rtl' : 'ltr';
+  return rightToLeft.test(/\p{L}/u.exec(text)?.[0] ?? '') ? 'rtl' : 'ltr';
+}
+
+// Of a text that runs right to left, the stretches [from, end) of pieces that run left to right, in order: numbers, and
+// words of other scripts, with what stands between two of them and the signs that belong to a number.
+export function leftToRight(pieces: string[]): [number, number][] {
+  const isNumber = (i: number) => /\p{N}/u.test(pieces[i] ?? ''),
+    runs = pieces.map((text) => /[\p{L}\p{N}]/u.test(text) && !/\n/.test(text) && !rightToLeft.test(text)),
+    signs = pieces.map((text, i) => /^[%‰°$€£¥+−-]$/.test(text.trim()) && (isNumber(i - 1) || isNumber(i + 1))),
+    out: [number, number][] = [];
+  for (let from = 0, end; from < pieces.length; from = end) {
+    end = from + 1;
+    if (!runs[from] && !signs[from]) continue;
+    for (let i = end; i < pieces.length && !/\n/.test(pieces[i]); ++i)
+      if (runs[i] || signs[i]) end = i + 1;
+      else if (/\p{L}/u.test(pieces[i])) break;
+    out.push([from, end]);
+  }
+  return out;
 }

@@ -135,6 +135,7 @@ export interface Effect {
 }
 
 export interface Rope {
+  first: number; // of the numbers that turn
   dims: number;
   interleaved: boolean;
   factor: number;
@@ -178,7 +179,14 @@ export interface Matrix {
 }
 // The parameters around one head, and what they made of this run.
 export interface Matrices {
-  info: { width: number; heads: number; has_bias: boolean; has_out_bias: boolean; has_memory: boolean };
+  info: {
+    width: number;
+    heads: number;
+    has_bias: boolean;
+    has_out_bias: boolean;
+    has_memory: boolean;
+    latent: boolean;
+  };
   out: Matrix; // [width, value_dim]
   own: Float32Array; // what the layer returns with this head alone, and with all, [rows, width]
   all: Float32Array;
