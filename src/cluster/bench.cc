@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "inspect/loaded_model.h"
 #include "measure/cluster_cost.h"
 #include "measure/machine.h"
+#include "measure/memory.h"
 #include "measure/model_runs.h"
 #include "measure/timing.h"
 #include "measure/train_steps.h"
@@ -38,24 +40,31 @@ class DistBench {
     print(fmt::format("headlight {}, {}; {} processes of one thread\n", kVersion,
                       measure::title(measure::describe_machine()), group_.size()));
     measure_link();
-    print(fmt::format("link: {:.1f} us, {:.2f} GB/s\n\n{:<44}{:>12}{:>12}{:>10}{:>12}\n", 1e6 * link_.latency,
-                      1e-9 * link_.bandwidth, "", "one", "together", "ratio", "predicted"));
+    print(fmt::format("link: {:.1f} us, {:.2f} GB/s\n\n{:<44}{:>12}{:>12}{:>10}{:>12}{:>11}{:>11}\n",
+                      1e6 * link_.latency, 1e-9 * link_.bandwidth, "", "one", "together", "ratio",
+                      "predicted", "memory", "each"));
   }
 
   void attention() {
     Context ctx({.threads = 1});
     const AttentionOptions options{.visible = Visibility::causal()};
-    const double one = time(3, [&] {
-      if (group_.rank() != 0) return;
-      static Inputs all(kTokens);
-      attention_forward(ctx, all.q, all.k, all.v, options, {.out = all.out});
+    double one = 0;
+    const double whole_mb = memory_mb([&] {
+      const bool runs = group_.rank() == 0;
+      Inputs all(runs ? kTokens : 0);
+      one = time(3, [&] {
+        if (runs) attention_forward(ctx, all.q, all.k, all.v, options, {.out = all.out});
+      });
     });
     const double bytes = 4.0 * kHeads * kTokens * kDim;
     const auto run = [&](dist::SequenceParallel how, const char* name, const measure::Cost& cost) {
-      Inputs mine(dist::Shards{kTokens, group_.size(), how.layout}.size(group_.rank()));
-      const double together = time(
-          3, [&] { dist::attention_forward(ctx, group_, mine.q, mine.k, mine.v, options, how, mine.out); });
-      line(name, one, together, cost.seconds());
+      double together = 0;
+      const double mb = memory_mb([&] {
+        Inputs mine(dist::Shards{kTokens, group_.size(), how.layout}.size(group_.rank()));
+        together = time(
+            3, [&] { dist::attention_forward(ctx, group_, mine.q, mine.k, mine.v, options, how, mine.out); });
+      });
+      line(name, one, together, cost.seconds(), whole_mb, mb);
     };
     run({.method = dist::Method::heads}, "attention, 16,384 tokens causal, heads",
         measure::head_exchange_cost(one, 4 * bytes, link_, group_.size()));
@@ -92,10 +101,16 @@ class DistBench {
 
   // Against as many threads in one process: memory is what both share.
   void decoding(const std::string& path) {
-    const std::unique_ptr<measure::ModelRun> run =
-        measure::load_model_run(inspect::find_model(path, cli::model_places()));
     constexpr std::int64_t context = 16;
-    double one = 0;
+    std::unique_ptr<measure::ModelRun> run;
+    double one = 0, together = 0;
+    // Before one process reads the whole file.
+    const double mb = memory_mb([&] {
+      run = measure::load_model_run(inspect::find_model(path, cli::model_places()));
+      Context ctx(
+          {.activations = Activations::rounded, .executor = team_executor(group_, Together::products, 1)});
+      together = time(12, [&] { (void)run->decode(ctx, context); });
+    });
     {
       const AllCores cores;
       Context threads({.threads = group_.size(), .activations = Activations::rounded});
@@ -103,10 +118,7 @@ class DistBench {
         if (group_.rank() == 0) (void)run->decode(threads, context);
       });
     }
-    Context ctx(
-        {.activations = Activations::rounded, .executor = team_executor(group_, Together::products, 1)});
-    const double together = time(12, [&] { (void)run->decode(ctx, context); });
-    line("decoding, against threads of one process", one, together, 0);
+    line("decoding, against threads of one process", one, together, 0, 1e-6 * run->bytes(context), mb);
   }
 
  private:
@@ -163,6 +175,20 @@ class DistBench {
     return best;
   }
 
+  // The most memory that a rank takes for it, its tensors included. 0: the system does not tell.
+  double memory_mb(const std::function<void()>& run) {
+    const measure::PeakMemory peak;
+    run();
+    const double mine = peak.grown_mb().value_or(0);
+    double most = 0;
+    for (const auto& bytes : group_.all_gather(std::as_bytes(std::span(&mine, 1)))) {
+      double one = 0;
+      std::memcpy(&one, bytes.data(), sizeof(one));
+      most = std::max(most, one);
+    }
+    return most;
+  }
+
   void measure_link() {
     constexpr std::size_t large = std::size_t{4} << 20;
     const auto seconds = [&](std::size_t bytes) {
@@ -179,9 +205,11 @@ class DistBench {
         static_cast<double>(large) * (group_.size() - 1) / std::max(1e-9, seconds(large) - small);
   }
 
-  static void line(const char* what, double one, double together, double predicted) {
-    print(fmt::format("{:<44}{:>9.1f} ms{:>9.1f} ms{:>8.2f} x{}\n", what, 1e3 * one, 1e3 * together,
-                      one / together, predicted > 0 ? fmt::format("{:>9.1f} ms", 1e3 * predicted) : ""));
+  static void line(const char* what, double one, double together, double predicted, double whole_mb = 0,
+                   double each_mb = 0) {
+    print(fmt::format("{:<44}{:>9.1f} ms{:>9.1f} ms{:>8.2f} x{}{}\n", what, 1e3 * one, 1e3 * together,
+                      one / together, predicted > 0 ? fmt::format("{:>9.1f} ms", 1e3 * predicted) : "",
+                      each_mb > 0 ? fmt::format("{:>8.0f} MB{:>8.0f} MB", whole_mb, each_mb) : ""));
   }
 
   dist::Group& group_;
@@ -190,7 +218,11 @@ class DistBench {
 
 }  // namespace
 
-void run_bench(dist::Group& group, const std::string& model) {
+void run_bench(dist::Group& group, const std::string& model, const std::string& link) {
+  if (!link.empty()) {
+    const measure::Link slow = measure::parse_link(link);
+    group.emulate_link(slow.latency, slow.bandwidth);
+  }
   DistBench bench(group);
   bench.print_heading();
   bench.attention();

@@ -42,6 +42,19 @@ Link parse_link(std::string_view text) {
   return {time, rate};
 }
 
+Rates parse_rates(std::string_view text) {
+  constexpr Unit flops[] = {{"GFLOP", 1e9}, {"TFLOP", 1e12}};
+  constexpr Unit reads[] = {{"GB", 1e9}, {"TB", 1e12}};
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const Rates rates{read_amount(text.substr(0, slash), flops),
+                    slash < text.size() ? read_amount(text.substr(slash + 1), reads) : -1};
+  if (rates.flops <= 0 || rates.read <= 0)
+    throw Error(ErrorKind::usage, "plan.rates",
+                concat("--rates: \"", escaped(text, 40),
+                       "\"; need products and memory per second, as 500GFLOP/20GB or 2TFLOP/200GB"));
+  return rates;
+}
+
 double gather_seconds(const Link& link, int ranks, double own_bytes) {
   return ranks > 1 ? link.latency + (ranks - 1) * own_bytes / link.bandwidth : 0;
 }
@@ -82,6 +95,38 @@ Cost ring_cost(double seconds, double keys, const Link& link, int ranks) {
   const double compute = seconds / ranks;
   const double moving = ranks > 1 ? (ranks - 1) * link.seconds(keys / ranks) : 0;
   return {compute, std::max(0.0, moving - compute * (ranks - 1) / ranks)};
+}
+
+int head_ranks(Index kv_heads, int ranks) {
+  int count = static_cast<int>(std::min<Index>(ranks, std::max<Index>(1, kv_heads)));
+  while (ranks % count != 0) --count;
+  return count;
+}
+
+Cost sequence_cost(SequenceLayout layout, const SequenceCost& call, const Rates& rates, const Link& link,
+                   int ranks) {
+  const double seconds = call.flops / rates.flops, all = 2 * call.q_bytes + 2 * call.k_bytes;
+  if (layout == SequenceLayout::heads) {
+    Cost cost = head_exchange_cost(seconds, all, link, ranks);
+    cost.compute = seconds / static_cast<double>(std::min<Index>(ranks, call.kv_heads));
+    return cost;
+  }
+  if (layout == SequenceLayout::ring) return ring_cost(seconds, 2 * call.k_bytes, link, ranks);
+  // Neighbours exchange what one place of the ring has; each then sends its heads around.
+  const int columns = head_ranks(call.kv_heads, ranks), places = ranks / columns;
+  const Cost exchange = head_exchange_cost(0, all / places, link, columns);
+  Cost cost = ring_cost(seconds / columns, 2 * call.k_bytes / columns, link, places);
+  cost.transfer += exchange.transfer;
+  return cost;
+}
+
+double sequence_memory(SequenceLayout layout, const SequenceCost& call, int ranks) {
+  const double own = (2 * call.q_bytes + 2 * call.k_bytes) / ranks;
+  const double keys = 2 * call.k_bytes / ranks;  // a shard of both
+  const auto heads = static_cast<double>(std::min<Index>(ranks, call.kv_heads));
+  if (layout == SequenceLayout::heads) return own + (2 * call.q_bytes + 2 * call.k_bytes) / heads;
+  if (layout == SequenceLayout::ring) return own + 2 * keys + call.q_bytes / ranks;
+  return 2 * own + 2 * keys + call.q_bytes / ranks;
 }
 
 }  // namespace headlight::measure

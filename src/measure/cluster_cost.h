@@ -23,6 +23,8 @@ struct Rates {
   double flops = 0;  // multiplications and additions per second, of products of many rows
   double read = 0;   // bytes of memory per second
 };
+// "500GFLOP/20GB", "2TFLOP/200GB". Throws Error{usage}.
+[[nodiscard]] Rates parse_rates(std::string_view text);
 
 // The sizes of a decoder that determine its cost.
 struct DecoderCost {
@@ -59,5 +61,21 @@ struct Cost {
 [[nodiscard]] Cost head_exchange_cost(double seconds, double exchanged, const Link& link, int ranks);
 [[nodiscard]] Cost ring_cost(double seconds, double keys, const Link& link,
                              int ranks);  // transfer: the time not hidden by computation
+
+// Attention of one layer over one sequence, causal, and how ranks share its tokens.
+struct SequenceCost {
+  double flops = 0;    // of the whole call
+  double q_bytes = 0;  // of q, and of out
+  double k_bytes = 0;  // of k, and of v
+  Index kv_heads = 1;
+};
+enum class SequenceLayout { heads, ring, hybrid };
+// Ranks beyond the number of key heads stay idle when heads are exchanged. hybrid: as many neighbours exchange heads as
+// divide the ranks and have a key head each.
+[[nodiscard]] Cost sequence_cost(SequenceLayout layout, const SequenceCost& call, const Rates& rates,
+                                 const Link& link, int ranks);
+// Shards of q, k, v and out, what was exchanged, and the shards of keys that are on their way.
+[[nodiscard]] double sequence_memory(SequenceLayout layout, const SequenceCost& call, int ranks);
+[[nodiscard]] int head_ranks(Index kv_heads, int ranks);  // of a hybrid
 
 }  // namespace headlight::measure
