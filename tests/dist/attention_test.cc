@@ -54,6 +54,7 @@ struct Shared {
     q.cut(x.q.view());
     k.cut(x.k.view());
     v.cut(x.v.view());
+    how.heads_at_once = static_cast<int>(x.c.seed % 3);  // no bit depends on it
   }
 
   [[nodiscard]] Results forward(Context& ctx) const {

@@ -20,6 +20,7 @@
 #include "io/json_writer.h"
 #include "io/outputs.h"
 #include "measure/cluster_cost.h"
+#include "measure/decoder_cost.h"
 #include "measure/limits.h"
 #include "session/state.h"
 
@@ -48,30 +49,7 @@ measure::DecoderCost cost_of(const Model& model) {
     throw Error(
         ErrorKind::usage, "plan.kind",
         concat("the model \"", escaped(model.info().name), "\" is not a decoder; plan knows decoders only"));
-  models::Transformer& transformer = *model.state().loaded.model;
-  const models::TransformerConfig& config = transformer.config();
-  measure::DecoderCost cost;
-  cost.layers = static_cast<Index>(config.decoder.size());
-  for (const nn::BlockConfig& block : config.decoder) {
-    const nn::MultiHeadAttentionConfig& a = block.attention;
-    cost.cache_bytes += 4.0 * static_cast<double>(a.kv_heads * (a.head_dim + a.value_dim()));
-    cost.attention_flops += 2.0 * static_cast<double>(a.heads * (a.head_dim + a.value_dim()));
-  }
-  for (const Parameter* parameter : transformer.parameters()) {
-    const Shape shape = parameter->shape();
-    if (shape.rank != 2) continue;
-    const double bytes = parameter->stored.empty() ? 4.0 * static_cast<double>(shape.elements())
-                                                   : static_cast<double>(parameter->stored.bytes());
-    const bool table = shape[0] == config.vocabulary, tied = table && config.head.tied;
-    if (table && !tied && parameter == transformer.parameters().front()) {
-      cost.table_bytes += bytes;
-      continue;
-    }
-    cost.matrix_bytes += bytes;
-    cost.parameters += static_cast<double>(shape.elements());
-    if (!table) cost.sent_numbers += static_cast<double>(shape[0]) / static_cast<double>(cost.layers);
-  }
-  return cost;
+  return measure::decoder_cost(*model.state().loaded.model);
 }
 
 // Attention of the first layer, causal; the others are taken to be like it.
