@@ -73,7 +73,8 @@ class DistBench {
     const int ranks = group_.size();
     const double divided = one * ranks / busy_;  // so that the cost of a rank is that of a core
     const double bytes = 4.0 * kHeads * kTokens * kDim;
-    run({.method = dist::Method::heads}, "heads", measure::head_exchange_cost(divided, 4 * bytes, link_, ranks));
+    run({.method = dist::Method::heads}, "heads",
+        measure::head_exchange_cost(divided, 4 * bytes, link_, ranks));
     const double ring = run({.method = dist::Method::ring, .layout = dist::Layout::zigzag}, "ring",
                             measure::ring_cost(divided, 2 * bytes, link_, ranks));
     if (ranks > 2 && ranks % 2 == 0) {
@@ -248,8 +249,8 @@ class DistBench {
         static_cast<double>(large) * (group_.size() - 1) / std::max(1e-9, seconds(large) - small);
   }
 
-  static void line(const std::string& what, double one, double together, double predicted, double whole_mb = 0,
-                   double each_mb = 0) {
+  static void line(const std::string& what, double one, double together, double predicted,
+                   double whole_mb = 0, double each_mb = 0) {
     print(fmt::format("{:<44}{:>9.1f} ms{:>9.1f} ms{:>8.2f} x{}{}\n", what, 1e3 * one, 1e3 * together,
                       one / together, predicted > 0 ? fmt::format("{:>9.1f} ms", 1e3 * predicted) : "",
                       each_mb > 0 ? fmt::format("{:>8.0f} MB{:>8.0f} MB", whole_mb, each_mb) : ""));

@@ -91,8 +91,7 @@ void forward_round(const HeadRanks& ranks, const AttentionOutputs& outputs) {
   const AttentionOutputs whole{.out = mine.out, .lse = mine.lse};
   const bool computes = mine.q_heads.size() > 0;
   if (computes && ranks.ring != nullptr) forward_by_ring(mine.ring_call(), whole);
-  else if (computes)
-    forward_part(call.ctx, mine.q, mine.k, mine.v, mine.options, mine.origin(), whole);
+  else if (computes) forward_part(call.ctx, mine.q, mine.k, mine.v, mine.options, mine.origin(), whole);
   Exchange back(ranks);
   back.to_tokens(mine.out, outputs.out, Side::queries);
   back.to_tokens(mine.lse, outputs.lse, Side::queries);
@@ -167,8 +166,7 @@ void backward_round(const HeadRanks& ranks, const AttentionSaved& saved, const C
   const AttentionSaved whole{mine.q, mine.k, mine.v, mine.out, mine.lse};
   const bool computes = mine.q_heads.size() > 0;
   if (computes && ranks.ring != nullptr) backward_by_ring(mine.ring_call(), whole, whole_dout, wanted);
-  else if (computes)
-    backward_part(call.ctx, whole, whole_dout, mine.options, mine.origin(), wanted);
+  else if (computes) backward_part(call.ctx, whole, whole_dout, mine.options, mine.origin(), wanted);
   Exchange back(ranks);
   back.to_tokens(dq, grads.dq, Side::queries);
   back.to_tokens(dk, grads.dk, Side::keys);

@@ -165,7 +165,8 @@ void forward_by_ring(const SharedCall& call, const AttentionOutputs& outputs) {
     ForwardSums sums(slice.call, plan);
     KeyRing(slice.call, plan).turn(sums);
     sums.add_sinks();
-    sums.store({.out = slice.of_queries<TensorView>(outputs.out), .lse = slice.of_queries<TensorView>(outputs.lse)});
+    sums.store(
+        {.out = slice.of_queries<TensorView>(outputs.out), .lse = slice.of_queries<TensorView>(outputs.lse)});
   }
 }
 

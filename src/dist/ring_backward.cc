@@ -218,8 +218,10 @@ void backward_by_ring(const SharedCall& call, const AttentionSaved& saved, const
                         .dk = slice.of_keys<TensorView>(grads.dk),
                         .dv = slice.of_keys<TensorView>(grads.dv),
                         .dbias = grads.dbias};
-    if (!grads.dsinks.empty()) part.dsinks = part_of(static_cast<const TensorView&>(grads.dsinks), 0, slice.q_heads);
-    const AttentionSaved mine{slice.call.q, slice.call.k, slice.call.v, queries(saved.out), queries(saved.lse)};
+    if (!grads.dsinks.empty())
+      part.dsinks = part_of(static_cast<const TensorView&>(grads.dsinks), 0, slice.q_heads);
+    const AttentionSaved mine{slice.call.q, slice.call.k, slice.call.v, queries(saved.out),
+                              queries(saved.lse)};
     BackwardSums(slice.call, plan, mine, queries(dout), part).run();
   }
 }

@@ -90,13 +90,12 @@ std::string Transformer::why_not_by_tokens() const {
   if (config_.kind == ModelKind::encoder_decoder) return "it has an encoder and a decoder";
   if (config_.relative) return "its positions are a bias that all processes would learn";
   if (config_.key_slopes) return "its positions are a bias of whole sequences";
-  std::string why;
-  each_layer(config_, [&](const nn::BlockConfig& block) {
-    if (block.attention.sinks) why = "it has sinks, which all processes would learn";
+  for (const nn::BlockConfig& block : config_.main()) {
+    if (block.attention.sinks) return "it has sinks, which all processes would learn";
     if (block.attention.rope && !block.attention.rope->long_factors.empty())
-      why = "its rotations depend on the length of a whole sequence";
-  });
-  return why;
+      return "its rotations depend on the length of a whole sequence";
+  }
+  return "";
 }
 
 Loss Transformer::learn(Context& ctx, const Batch& whole, const LearnOptions& options) {

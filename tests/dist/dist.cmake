@@ -45,7 +45,7 @@ headlight_fault_test(leave "error: rank [01] of 3: nothing arrived from rank 2 f
 
 # The program itself on several processes. tools/kill-ranks is the long one, a command of its own.
 if(HEADLIGHT_PROGRAM)
-  foreach(suite IN ITEMS Texts Models Training Faults)
+  foreach(suite IN ITEMS Texts Models Training Cores Faults)
     add_test(NAME dist.program_${suite} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/dist/program_test.py
       ${MPIEXEC_EXECUTABLE} $<TARGET_FILE:headlight_program> ${suite})
     set_tests_properties(dist.program_${suite} PROPERTIES LABELS dist RESOURCE_LOCK mpi TIMEOUT 300 ENVIRONMENT "${mpi_settings}")

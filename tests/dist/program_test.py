@@ -18,7 +18,8 @@ import time
 import unittest
 import urllib.request
 
-MPIEXEC, PROGRAM = "mpirun", "headlight"
+MPIEXEC, PROGRAM = sys.argv[1:3] if len(sys.argv) > 2 else ("mpirun", "headlight")
+MPI = subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, check=False).stdout
 RECIPE = pathlib.Path(__file__).resolve().parents[2] / "recipes" / "copy.toml"
 LONG = 90  # seconds: no error takes as long, even on a busy machine; a hang does
 TEXTS = ["The cat sat on the mat.", "She gave the book to her brother because he asked for it.",
@@ -213,6 +214,20 @@ class Training(Case):
         self.fails(got, 3, "rank 1 of 2: headlight: the recipe's data.length is 9 but rank 0 has .* 8")
 
 
+class Cores(Case):
+    def cores(self, *options):
+        without = {name: value for name, value in os.environ.items() if name != "OMPI_MCA_hwloc_base_binding_policy"}
+        got = run_job([MPIEXEC, *options, "-n", "1", PROGRAM, "doctor", "--json", "-"], env=without)
+        self.assertEqual(got.returncode, 0, got.stderr)
+        return json.loads(got.stdout)["cores"]
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) == 1, "needs two cores")
+    @unittest.skipUnless("OpenRTE" in MPI or "Open MPI" in MPI, "the binding of Open MPI")
+    def test_the_default_binding_leaves_no_core_idle(self):
+        self.assertEqual(self.cores(), len(os.sched_getaffinity(0)))
+        self.assertEqual(self.cores("--bind-to", "core"), 1)
+
+
 class Faults(Case):
     def test_a_command_for_one_process(self):
         self.fails(ranks(3, "info", "en"), 2, "info: runs as one process; several can run bench --dist, evaluate")
@@ -295,5 +310,4 @@ class Faults(Case):
 
 
 if __name__ == "__main__":
-    MPIEXEC, PROGRAM = sys.argv[1:3]
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
