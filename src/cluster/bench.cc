@@ -73,17 +73,23 @@ class DistBench {
     const int ranks = group_.size();
     const double divided = one * ranks / busy_;  // so that the cost of a rank is that of a core
     const double bytes = 4.0 * kHeads * kTokens * kDim;
-    run({.method = dist::Method::heads}, "heads",
-        measure::head_exchange_cost(divided, 4 * bytes, link_, ranks));
+    const measure::SequenceCost call{
+        .flops = divided, .q_bytes = bytes, .k_bytes = bytes, .kv_heads = kHeads};
+    const auto predicted = [&](measure::SequenceLayout layout) {
+      return measure::sequence_cost(layout, call, {1, 1}, link_, ranks);
+    };
+    run({.method = dist::Method::heads}, "heads", predicted(measure::SequenceLayout::heads));
     const double ring = run({.method = dist::Method::ring, .layout = dist::Layout::zigzag}, "ring",
-                            measure::ring_cost(divided, 2 * bytes, link_, ranks));
+                            predicted(measure::SequenceLayout::ring));
     if (ranks > 2 && ranks % 2 == 0) {
-      const measure::SequenceCost call{.flops = divided, .q_bytes = bytes, .k_bytes = bytes, .kv_heads = 2};
-      run({.method = dist::Method::hybrid, .layout = dist::Layout::zigzag, .head_ranks = 2}, "hybrid",
-          measure::sequence_cost(measure::SequenceLayout::hybrid, call, {1, 1}, link_, ranks));
+      const measure::Link parts = link_.in_parts(kHeads / 2);
+      measure::Cost cost = measure::ring_cost(divided / 2, bytes, parts, ranks / 2);
+      cost.transfer += measure::head_exchange_cost(0, 8 * bytes / ranks, parts, 2).transfer;
+      run({.method = dist::Method::hybrid, .layout = dist::Layout::zigzag, .head_ranks = 2}, "hybrid", cost);
     }
     // Of a ring that hides all of the shorter behind the longer, the ratio is 1.
-    const double compute = divided / ranks, transfer = (ranks - 1) * link_.seconds(2 * bytes / ranks);
+    const double compute = divided / ranks,
+                 transfer = (ranks - 1) * link_.in_parts(kHeads).seconds(2 * bytes / ranks);
     print(fmt::format("  ring: computing {:.1f} ms, sending {:.1f} ms; {:.2f} x the longer of them\n",
                       1e3 * compute, 1e3 * transfer, ring / std::max(compute, transfer)));
   }

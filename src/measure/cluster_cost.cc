@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "core/concat.h"
 #include "core/escape.h"
@@ -106,27 +107,37 @@ int head_ranks(Index kv_heads, int ranks) {
 Cost sequence_cost(SequenceLayout layout, const SequenceCost& call, const Rates& rates, const Link& link,
                    int ranks) {
   const double seconds = call.flops / rates.flops, all = 2 * call.q_bytes + 2 * call.k_bytes;
+  const auto heads = static_cast<double>(call.kv_heads);
   if (layout == SequenceLayout::heads) {
-    Cost cost = head_exchange_cost(seconds, all, link, ranks);
-    cost.compute = seconds / static_cast<double>(std::min<Index>(ranks, call.kv_heads));
+    const double busy = std::min<double>(ranks, heads);
+    Cost cost = head_exchange_cost(seconds, all, link.in_parts(std::ceil(heads / busy)), ranks);
+    cost.compute = seconds / busy;
     return cost;
   }
-  if (layout == SequenceLayout::ring) return ring_cost(seconds, 2 * call.k_bytes, link, ranks);
+  if (layout == SequenceLayout::ring)
+    return ring_cost(seconds, 2 * call.k_bytes, link.in_parts(heads), ranks);
   // Neighbours exchange what one place of the ring has; each then sends its heads around.
   const int columns = head_ranks(call.kv_heads, ranks), places = ranks / columns;
-  const Cost exchange = head_exchange_cost(0, all / places, link, columns);
-  Cost cost = ring_cost(seconds / columns, 2 * call.k_bytes / columns, link, places);
+  const Link parts = link.in_parts(std::ceil(heads / columns));
+  const Cost exchange = head_exchange_cost(0, all / places, parts, columns);
+  Cost cost = ring_cost(seconds / columns, 2 * call.k_bytes / columns, parts, places);
   cost.transfer += exchange.transfer;
   return cost;
 }
 
 double sequence_memory(SequenceLayout layout, const SequenceCost& call, int ranks) {
+  const auto heads = static_cast<double>(call.kv_heads);
+  const double q = call.q_bytes / heads, k = call.k_bytes / heads;  // of one key head
   const double own = (2 * call.q_bytes + 2 * call.k_bytes) / ranks;
-  const double keys = 2 * call.k_bytes / ranks;  // a shard of both
-  const auto heads = static_cast<double>(std::min<Index>(ranks, call.kv_heads));
-  if (layout == SequenceLayout::heads) return own + (2 * call.q_bytes + 2 * call.k_bytes) / heads;
-  if (layout == SequenceLayout::ring) return own + 2 * keys + call.q_bytes / ranks;
-  return 2 * own + 2 * keys + call.q_bytes / ranks;
+  // A tensor of the heads of a round, on its way out and in.
+  const auto messages = [&](double columns) { return 2 * q * std::min(columns, heads) / ranks; };
+  const auto turning = [&](double places) {
+    return (4 * k + 2 * q) / places;
+  };  // two shards of k and v, two of out
+  if (layout == SequenceLayout::heads) return own + 2 * q + 2 * k + messages(ranks);
+  if (layout == SequenceLayout::ring) return own + turning(ranks);
+  const int columns = head_ranks(call.kv_heads, ranks), places = ranks / columns;
+  return own + (2 * q + 2 * k) / places + messages(columns) + turning(places);
 }
 
 }  // namespace headlight::measure

@@ -14,6 +14,8 @@ struct Link {
   double latency = 0;    // seconds until a small message arrives
   double bandwidth = 0;  // bytes per second
   [[nodiscard]] double seconds(double bytes) const { return latency + bytes / bandwidth; }
+  // Of a message that is sent in parts.
+  [[nodiscard]] Link in_parts(double parts) const { return {latency * parts, bandwidth}; }
 };
 // "10Gbit/50us", "1Gbit/1ms", "200MB/2us". Throws Error{usage}.
 [[nodiscard]] Link parse_link(std::string_view text);
@@ -70,11 +72,11 @@ struct SequenceCost {
   Index kv_heads = 1;
 };
 enum class SequenceLayout { heads, ring, hybrid };
-// Ranks beyond the number of key heads stay idle when heads are exchanged. hybrid: as many neighbours exchange heads as
-// divide the ranks and have a key head each.
+// Key heads are computed one at a time, as for long sequences. Ranks beyond the number of key heads stay idle when heads are
+// exchanged. hybrid: as many neighbours exchange heads as divide the ranks and have a key head each.
 [[nodiscard]] Cost sequence_cost(SequenceLayout layout, const SequenceCost& call, const Rates& rates,
                                  const Link& link, int ranks);
-// Shards of q, k, v and out, what was exchanged, and the shards of keys that are on their way.
+// Shards of q, k, v and out, and what was exchanged of the head that is computed, with the keys that are on their way.
 [[nodiscard]] double sequence_memory(SequenceLayout layout, const SequenceCost& call, int ranks);
 [[nodiscard]] int head_ranks(Index kv_heads, int ranks);  // of a hybrid
 

@@ -2,7 +2,7 @@
 
 namespace headlight::measure {
 
-DecoderCost decoder_cost(models::Transformer& model) {
+DecoderCost decoder_cost(models::Transformer& model, double bytes_per_number) {
   const models::TransformerConfig& config = model.config();
   DecoderCost cost;
   cost.layers = static_cast<Index>(config.decoder.size());
@@ -14,15 +14,17 @@ DecoderCost decoder_cost(models::Transformer& model) {
   for (const Parameter* parameter : model.parameters()) {
     const Shape shape = parameter->shape();
     if (shape.rank != 2) continue;
-    const double bytes = parameter->stored.empty() ? 4.0 * static_cast<double>(shape.elements())
-                                                   : static_cast<double>(parameter->stored.bytes());
+    const auto numbers = static_cast<double>(shape.elements());
+    const double bytes = bytes_per_number > 0        ? bytes_per_number * numbers
+                         : parameter->stored.empty() ? 4 * numbers
+                                                     : static_cast<double>(parameter->stored.bytes());
     const bool table = shape[0] == config.vocabulary, tied = table && config.head.tied;
     if (table && !tied && parameter == model.parameters().front()) {
       cost.table_bytes += bytes;
       continue;
     }
     cost.matrix_bytes += bytes;
-    cost.parameters += static_cast<double>(shape.elements());
+    cost.parameters += numbers;
     if (!table) cost.sent_numbers += static_cast<double>(shape[0]) / static_cast<double>(cost.layers);
   }
   return cost;

@@ -6,6 +6,7 @@
 
 namespace headlight::measure {
 
-[[nodiscard]] DecoderCost decoder_cost(models::Transformer& model);
+// With matrices of as many bytes a number; 0: as they are stored.
+[[nodiscard]] DecoderCost decoder_cost(models::Transformer& model, double bytes_per_number = 0);
 
 }  // namespace headlight::measure

@@ -22,6 +22,7 @@
 #include "measure/cluster_cost.h"
 #include "measure/decoder_cost.h"
 #include "measure/limits.h"
+#include "models/random_model.h"
 #include "session/state.h"
 
 namespace headlight::cli {
@@ -34,7 +35,7 @@ using Row = PlanRow;
 using measure::SequenceLayout;
 
 struct PlanSettings {
-  std::string model = "en", link = "10Gbit/50us", rates;
+  std::string model, shape, link = "10Gbit/50us", rates;
   std::vector<Index> ranks = {1, 2, 4, 8, 16};
   Index context = 4096, sequence = 0, threads = 0;
   FigureOptions figures;
@@ -44,17 +45,32 @@ struct PlanSettings {
 constexpr SequenceLayout kLayouts[] = {SequenceLayout::heads, SequenceLayout::ring, SequenceLayout::hybrid};
 constexpr const char* kLayoutNames[] = {"heads", "ring", "hybrid"};
 
-measure::DecoderCost cost_of(const Model& model) {
+// What is planned: the model of a path, or sizes alone.
+struct Decoder {
+  std::string name;
+  measure::DecoderCost cost;
+  nn::MultiHeadAttentionConfig attention;  // of the first layer; the others are taken to be like it
+};
+
+Decoder decoder_of(const PlanSettings& s) {
+  if (!s.shape.empty()) {
+    models::TransformerConfig config = models::known_shape(s.shape);
+    config.weights = nn::Weights::stored;  // parameters have shapes, and no memory
+    models::Transformer model(config);
+    return {s.shape + ", bf16", measure::decoder_cost(model, 2), model.config().decoder.front().attention};
+  }
+  const Model model = open_model(s.model.empty() ? "en" : s.model);
   if (model.info().kind != ModelKind::decoder || model.info().recurrent)
     throw Error(
         ErrorKind::usage, "plan.kind",
         concat("the model \"", escaped(model.info().name), "\" is not a decoder; plan knows decoders only"));
-  return measure::decoder_cost(*model.state().loaded.model);
+  models::Transformer& transformer = *model.state().loaded.model;
+  return {model.info().name, measure::decoder_cost(transformer),
+          transformer.config().decoder.front().attention};
 }
 
-// Attention of the first layer, causal; the others are taken to be like it.
-measure::SequenceCost sequence_of(const Model& model, double tokens) {
-  const nn::MultiHeadAttentionConfig& a = model.state().loaded.model->config().decoder.front().attention;
+// Attention of one layer, causal.
+measure::SequenceCost sequence_of(const nn::MultiHeadAttentionConfig& a, double tokens) {
   const auto numbers = [&](Index heads, Index dim) {
     return 4.0 * tokens * static_cast<double>(heads * dim);
   };
@@ -69,10 +85,10 @@ std::string seconds_text(double seconds) {
   return seconds < 120 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
 }
 
-std::string json(const PlanSettings& s, const Model& model, const measure::Rates& rates,
+std::string json(const PlanSettings& s, const Decoder& decoder, const measure::Rates& rates,
                  const std::vector<Row>& rows) {
   io::JsonWriter w;
-  w.begin_object(io::JsonLayout::lines).field("model", model.info().name).field("context", s.context);
+  w.begin_object(io::JsonLayout::lines).field("model", decoder.name).field("context", s.context);
   w.field("gflops", io::decimals(1e-9 * rates.flops, 1)).field("read_gb", io::decimals(1e-9 * rates.read, 2));
   w.field("link", s.link).key("rows").begin_list(io::JsonLayout::lines);
   for (const Row& row : rows) {
@@ -92,9 +108,9 @@ std::string json(const PlanSettings& s, const Model& model, const measure::Rates
   return w.end_list().end_object().take_line();
 }
 
-std::vector<Row> rows_of(const PlanSettings& s, const Model& model, const measure::Rates& rates) {
+std::vector<Row> rows_of(const PlanSettings& s, const Decoder& decoder, const measure::Rates& rates) {
   const measure::Link link = measure::parse_link(s.link);
-  const measure::DecoderCost cost = cost_of(model);
+  const measure::DecoderCost& cost = decoder.cost;
   const auto context = static_cast<double>(s.context);
   std::vector<Row> rows;
   for (const Index ranks : s.ranks) {
@@ -102,7 +118,7 @@ std::vector<Row> rows_of(const PlanSettings& s, const Model& model, const measur
     Row row{n, measure::memory_per_rank(cost, n, context), measure::token_cost(cost, rates, link, n, context),
             measure::prompt_cost(cost, rates, link, n, context)};
     if (s.sequence > 0) {
-      const measure::SequenceCost call = sequence_of(model, static_cast<double>(s.sequence));
+      const measure::SequenceCost call = sequence_of(decoder.attention, static_cast<double>(s.sequence));
       for (const SequenceLayout layout : kLayouts) {
         measure::Cost all = measure::sequence_cost(layout, call, rates, link, n);
         all.compute *= static_cast<double>(cost.layers);
@@ -173,26 +189,27 @@ void run(const PlanSettings& s) {
   (void)measure::parse_link(s.link);
   measure::Rates rates;
   if (!s.rates.empty()) rates = measure::parse_rates(s.rates);
-  const Model model = open_model(s.model);
-  const measure::DecoderCost cost = cost_of(model);
+  if (!s.model.empty() && !s.shape.empty())
+    throw Error(ErrorKind::usage, "plan.shape", "--model and --shape both say what to plan for; give one");
+  const Decoder decoder = decoder_of(s);
   if (s.rates.empty()) {
     const int threads = s.threads > 0 ? static_cast<int>(s.threads) : usable_cores();
     rates = {kReached * 1e9 * measure::fma_peak(threads).gflops,
              1e9 * measure::ReadBandwidth().measure(threads)};
   }
-  const std::vector<Row> rows = rows_of(s, model, rates);
+  const std::vector<Row> rows = rows_of(s, decoder, rates);
   const std::string about = fmt::format(
       "{}: {:.2f} GB of matrices, {} layers; each process {:.0f} GFLOP/s and {:.1f} GB/s{}, link {}",
-      escaped(model.info().name), 1e-9 * cost.matrix_bytes, cost.layers, 1e-9 * rates.flops,
+      escaped(decoder.name), 1e-9 * decoder.cost.matrix_bytes, decoder.cost.layers, 1e-9 * rates.flops,
       1e-9 * rates.read, s.rates.empty() ? " as measured here" : "", s.link);
   if (s.figures.any()) {
     const std::string title = s.sequence > 0
-                                  ? fmt::format("{}: attention over {} tokens", model.info().name, s.sequence)
-                                  : fmt::format("{}: context of {} tokens", model.info().name, s.context);
+                                  ? fmt::format("{}: attention over {} tokens", decoder.name, s.sequence)
+                                  : fmt::format("{}: context of {} tokens", decoder.name, s.context);
     write_figures(outputs, s.figures, plan_figure(title, rows), kDpi);
   }
   outputs.commit();
-  output.write(json(s, model, rates, rows));
+  output.write(json(s, decoder, rates, rows));
   if (s.json.to_stdout()) return;
   print(about + "\n\n");
   print_decoder(s, rows);
@@ -217,15 +234,19 @@ void add_plan(CLI::App& program) {
       program,
       {.name = "plan",
        .what = "Estimate what a decoder needs on several processes",
-       .usage = "headlight plan [--model NAME|PATH] [--ranks LIST] [--link BANDWIDTH/LATENCY] [--context N] "
+       .usage = "headlight plan [--model NAME|PATH | --shape NAME] [--ranks LIST] [--link BANDWIDTH/LATENCY] "
+                "[--context N] "
                 "[--sequence N]",
        .examples = "  headlight plan --model big.gguf --ranks 1,2,4,8 --link 10Gbit/50us\n"
-                   "  headlight plan --model big.gguf --ranks 1,8,64,1024 --sequence 1000000 --svg plan.svg\n"
+                   "  headlight plan --shape llama-8b --ranks 1,8,64,1024 --sequence 1000000 --svg plan.svg\n"
                    "\n"
                    "  docs/scaling.md has the formulas.\n"
                    "  mpirun -n 2 headlight bench --dist compares them with measurements.\n"});
   const auto s = std::make_shared<PlanSettings>();
   add_model(*command, s->model);
+  add_text(*command, "--shape", s->shape,
+           "Sizes in place of a model: llama-1b, llama-8b or llama-70b, in bf16")
+      ->type_name("NAME");
   add_reader(
       *command, "--ranks", [s](const std::string& text) { s->ranks = read_ranks(text); },
       "Numbers of processes, separated by commas (default: 1,2,4,8,16)")
