@@ -28,6 +28,8 @@ double read_amount(std::string_view text, const Unit (&units)[N]) {
   return -1;
 }
 
+constexpr double kExchanges = 4;  // of a layer: queries with keys and values, output, gate with up, down
+
 }  // namespace
 
 Link parse_link(std::string_view text) {
@@ -57,17 +59,16 @@ Rates parse_rates(std::string_view text) {
 }
 
 double gather_seconds(const Link& link, int ranks, double own_bytes) {
-  return ranks > 1 ? link.latency + (ranks - 1) * own_bytes / link.bandwidth : 0;
+  constexpr double kOverhead = 0.1;  // of the latency: the time of the sender for one message
+  return ranks > 1 ? link.latency + (ranks - 1) * (own_bytes / link.bandwidth + kOverhead * link.latency) : 0;
 }
 
 Cost token_cost(const DecoderCost& model, const Rates& rates, const Link& link, int ranks, double context) {
-  constexpr double exchanges = 4;  // of a layer: queries with keys and values, output, gate with up, down
   Cost cost;
   cost.compute = (model.matrix_bytes / ranks + context * model.cache_bytes) / rates.read;
   cost.transfer = static_cast<double>(model.layers) *
-                  (ranks > 1 ? (exchanges - 1) * link.latency +
-                                   gather_seconds(link, ranks, 4 * model.sent_numbers / ranks)
-                             : 0);
+                  ((kExchanges - 1) * gather_seconds(link, ranks, 0) +
+                   gather_seconds(link, ranks, 4 * model.sent_numbers / ranks));
   return cost;
 }
 
@@ -76,7 +77,8 @@ Cost prompt_cost(const DecoderCost& model, const Rates& rates, const Link& link,
   cost.compute =
       (2 * model.parameters * tokens / ranks + model.attention_flops * tokens * tokens / 2) / rates.flops;
   cost.transfer = static_cast<double>(model.layers) *
-                  gather_seconds(link, ranks, 4 * model.sent_numbers * tokens / ranks);
+                  ((kExchanges - 1) * gather_seconds(link, ranks, 0) +
+                   gather_seconds(link, ranks, 4 * model.sent_numbers * tokens / ranks));
   return cost;
 }
 

@@ -45,7 +45,8 @@ struct Cost {
   [[nodiscard]] double share() const { return seconds() > 0 ? transfer / seconds() : 0; }
 };
 
-// A process sends its data to all others over its own link, one after the other.
+// A process sends its data to all others over its own link, one after the other; each message takes a tenth of the latency
+// from its sender.
 [[nodiscard]] double gather_seconds(const Link& link, int ranks, double own_bytes);
 
 // Rows of the matrices on `ranks` processes; attention and its cache on each of them.

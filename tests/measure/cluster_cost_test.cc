@@ -33,7 +33,7 @@ TEST(ClusterCost, OneProcessSendsNothingAndManyDivideWhatCanBeDivided) {
   const Cost four = token_cost(model, rates, link, 4, 1000);
   EXPECT_DOUBLE_EQ(four.compute, (2e9 + 1e8) / 1e11);
   // 32 layers of 4 exchanges, and three other processes to send 10,000 floats to.
-  EXPECT_NEAR(four.transfer, 32 * (4 * 50e-6 + 3 * 4e4 / 1.25e9), 1e-12);
+  EXPECT_NEAR(four.transfer, 32 * (4 * 50e-6 * 1.3 + 3 * 4e4 / 1.25e9), 1e-12);
   EXPECT_DOUBLE_EQ(memory_per_rank(model, 4, 1000), 2e9 + 1e9 + 1e8);
   EXPECT_DOUBLE_EQ(prompt_cost(model, rates, link, 1, 100).seconds(), (2 * 4e9 * 100 + 1e6 * 5000) / 1e12);
   EXPECT_DOUBLE_EQ(step_cost(3, 1e6, link, 1).seconds(), 3);
