@@ -66,9 +66,9 @@ double gather_seconds(const Link& link, int ranks, double own_bytes) {
 Cost token_cost(const DecoderCost& model, const Rates& rates, const Link& link, int ranks, double context) {
   Cost cost;
   cost.compute = (model.matrix_bytes / ranks + context * model.cache_bytes) / rates.read;
-  cost.transfer = static_cast<double>(model.layers) *
-                  ((kExchanges - 1) * gather_seconds(link, ranks, 0) +
-                   gather_seconds(link, ranks, 4 * model.sent_numbers / ranks));
+  cost.transfer =
+      static_cast<double>(model.layers) * ((kExchanges - 1) * gather_seconds(link, ranks, 0) +
+                                           gather_seconds(link, ranks, 4 * model.sent_numbers / ranks));
   return cost;
 }
 
