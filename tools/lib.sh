@@ -14,7 +14,8 @@ TEST_PACKAGES+=(nodejs 'chromium|')  # the viewer's page, built and looked at; U
 TEST_PACKAGES+=(openmpi-bin libopenmpi-dev)  # headlight::dist
 RELEASE_PACKAGES=(pybind11-dev python3-dev libopenmpi-dev openmpi-bin dpkg-dev lintian patchelf)  # tools/make-packages
 AARCH64_PACKAGES=(g++-aarch64-linux-gnu qemu-user googletest libhwy-dev cmake ninja-build)
-FULL_PACKAGES=(clang clang-tidy libclang-rt-dev "${AARCH64_PACKAGES[@]}")
+MPICH_PACKAGES=(mpich libmpich-dev)
+FULL_PACKAGES=(clang clang-tidy libclang-rt-dev "${AARCH64_PACKAGES[@]}" "${MPICH_PACKAGES[@]}")
 TEST_PACKAGES+=(hunspell hunspell-en-us)  # the spelling of documents and messages
 
 # What the program refuses with when the file system says no (docs: exit codes); also used for packages.

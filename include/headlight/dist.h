@@ -158,7 +158,10 @@ struct SequenceParallel {
   Method method = Method::automatic;
   Layout layout = Layout::contiguous;  // of queries and keys
   // hybrid: how many neighbours exchange heads. It divides the number of ranks and is at most the number of key heads.
-  int head_ranks = 0;   // 0: the most that fit
+  int head_ranks = 0;  // 0: the most that fit
+  // Key heads that a rank computes at a time. Fewer take less memory beside the shards, and more messages; no bit depends on
+  // it. 0: as few as keep messages long.
+  int heads_at_once = 0;
   bool overlap = true;  // ring: receive the next shard while this one is computed; no bit depends on it
 };
 

@@ -1,5 +1,6 @@
 #include "cli/launch.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <array>
@@ -42,6 +43,17 @@ Launch find_launch() {
     if (r && n && *n > 1) return {*r, *n};
   }
   return {};
+}
+
+void undo_default_binding() {
+  const auto given = [](const char* name) { return std::getenv(name) != nullptr; };
+  const char* mapping = std::getenv("OMPI_MCA_rmaps_base_mapping_policy");
+  const bool chosen = given("OMPI_MCA_hwloc_base_binding_policy") ||
+                      (mapping != nullptr && std::string_view(mapping).find(":PE") != std::string_view::npos);
+  if (!given("OMPI_MCA_orte_bound_at_launch") || chosen) return;
+  cpu_set_t all;
+  std::memset(&all, 0xFF, sizeof(all));
+  (void)::sched_setaffinity(0, sizeof(all), &all);  // the system keeps those that this process may use
 }
 
 void become_mpi_program(const Launch& launch, const char* const* argv) {

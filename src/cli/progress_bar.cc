@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/ranks.h"
 #include "cli/terminal.h"
 #include "draw/text.h"
 
@@ -19,7 +20,9 @@ std::string duration_text(double seconds) {
   return fmt::format("{} d {} h", whole / 86400, whole / 3600 % 24);
 }
 
-ProgressBar::ProgressBar() : visible_(::isatty(STDERR_FILENO) == 1) {}
+// One bar for all processes: that of rank 0.
+ProgressBar::ProgressBar()
+    : visible_(::isatty(STDERR_FILENO) == 1 && (team() == nullptr || team()->rank() == 0)) {}
 
 void ProgressBar::show(std::string_view doing, double done) {
   if (!visible_) return;

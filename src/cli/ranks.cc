@@ -76,6 +76,7 @@ void start(Processes& processes, const Launch& launch, int argc, const char* con
 
 int with_ranks(Processes* processes, int argc, const char* const* argv, const std::function<int()>& body) {
   const Launch launch = find_launch();
+  undo_default_binding();
   if (launch.size == 1) return body();
   int code = 0;
   try {

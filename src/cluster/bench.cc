@@ -5,16 +5,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cli/model_places.h"
 #include "cli/terminal.h"
+#include "core/concat.h"
 #include "headlight/version.h"
 #include "inspect/loaded_model.h"
 #include "measure/cluster_cost.h"
 #include "measure/machine.h"
+#include "measure/memory.h"
 #include "measure/model_runs.h"
 #include "measure/timing.h"
 #include "measure/train_steps.h"
@@ -28,39 +34,64 @@ namespace {
 using cli::print;
 using measure::now_seconds;
 
-constexpr Index kTokens = 16384, kHeads = 8, kDim = 64;  // of the attention
+constexpr Index kTokens = 16384, kHeads = 16, kDim = 64;  // of the attention
 
 class DistBench {
  public:
-  explicit DistBench(dist::Group& group) : group_(group) {}
+  explicit DistBench(dist::Group& group) : group_(group), busy_(std::min(group.size(), cores())) {}
 
   void print_heading() {
     print(fmt::format("headlight {}, {}; {} processes of one thread\n", kVersion,
                       measure::title(measure::describe_machine()), group_.size()));
     measure_link();
-    print(fmt::format("link: {:.1f} us, {:.2f} GB/s\n\n{:<44}{:>12}{:>12}{:>10}{:>12}\n", 1e6 * link_.latency,
-                      1e-9 * link_.bandwidth, "", "one", "together", "ratio", "predicted"));
+    print(fmt::format("link: {:.1f} us, {:.2f} GB/s\n\n{:<44}{:>12}{:>12}{:>10}{:>12}{:>11}{:>11}\n",
+                      1e6 * link_.latency, 1e-9 * link_.bandwidth, "", "one", "together", "ratio",
+                      "predicted", "memory", "each"));
   }
 
   void attention() {
     Context ctx({.threads = 1});
     const AttentionOptions options{.visible = Visibility::causal()};
-    const double one = time(3, [&] {
-      if (group_.rank() != 0) return;
-      static Inputs all(kTokens);
-      attention_forward(ctx, all.q, all.k, all.v, options, {.out = all.out});
+    double one = 0;
+    const double whole_mb = memory_mb([&] {
+      const bool runs = group_.rank() == 0;
+      Inputs all(runs ? kTokens : 0);
+      one = time(2, [&] {
+        if (runs) attention_forward(ctx, all.q, all.k, all.v, options, {.out = all.out});
+      });
     });
-    const double bytes = 4.0 * kHeads * kTokens * kDim;
-    const auto run = [&](dist::SequenceParallel how, const char* name, const measure::Cost& cost) {
-      Inputs mine(dist::Shards{kTokens, group_.size(), how.layout}.size(group_.rank()));
-      const double together = time(
-          3, [&] { dist::attention_forward(ctx, group_, mine.q, mine.k, mine.v, options, how, mine.out); });
-      line(name, one, together, cost.seconds());
+    const auto run = [&](const dist::SequenceParallel& how, const char* name, const measure::Cost& cost) {
+      double together = 0;
+      const double mb = memory_mb([&] {
+        Inputs mine(dist::Shards{kTokens, group_.size(), how.layout}.size(group_.rank()));
+        together = time(
+            2, [&] { dist::attention_forward(ctx, group_, mine.q, mine.k, mine.v, options, how, mine.out); });
+      });
+      line(concat("attention, 16,384 tokens causal, ", name), one, together, cost.seconds(), whole_mb, mb);
+      return together;
     };
-    run({.method = dist::Method::heads}, "attention, 16,384 tokens causal, heads",
-        measure::head_exchange_cost(one, 4 * bytes, link_, group_.size()));
-    run({.method = dist::Method::ring, .layout = dist::Layout::zigzag},
-        "attention, 16,384 tokens causal, ring", measure::ring_cost(one, 2 * bytes, link_, group_.size()));
+    const int ranks = group_.size();
+    const double divided = one * ranks / busy_;  // so that the cost of a rank is that of a core
+    const double bytes = 4.0 * kHeads * kTokens * kDim;
+    const measure::SequenceCost call{
+        .flops = divided, .q_bytes = bytes, .k_bytes = bytes, .kv_heads = kHeads};
+    const auto predicted = [&](measure::SequenceLayout layout) {
+      return measure::sequence_cost(layout, call, {1, 1}, link_, ranks);
+    };
+    run({.method = dist::Method::heads}, "heads", predicted(measure::SequenceLayout::heads));
+    const double ring = run({.method = dist::Method::ring, .layout = dist::Layout::zigzag}, "ring",
+                            predicted(measure::SequenceLayout::ring));
+    if (ranks > 2 && ranks % 2 == 0) {
+      const measure::Link parts = link_.in_parts(kHeads / 2);
+      measure::Cost cost = measure::ring_cost(divided / 2, bytes, parts, ranks / 2);
+      cost.transfer += measure::head_exchange_cost(0, 8 * bytes / ranks, parts, 2).transfer;
+      run({.method = dist::Method::hybrid, .layout = dist::Layout::zigzag, .head_ranks = 2}, "hybrid", cost);
+    }
+    // Of a ring that hides all of the shorter behind the longer, the ratio is 1.
+    const double compute = divided / ranks,
+                 transfer = (ranks - 1) * link_.in_parts(kHeads).seconds(2 * bytes / ranks);
+    print(fmt::format("  ring: computing {:.1f} ms, sending {:.1f} ms; {:.2f} x the longer of them\n",
+                      1e3 * compute, 1e3 * transfer, ring / std::max(compute, transfer)));
   }
 
   // One batch per process; in the run without a team, rank 0 learns from all of them.
@@ -69,10 +100,13 @@ class DistBench {
     model.initialize(1);
     train::AdamW adam(model.parameters(), {});
     const models::Batch batch = made_up_batch();
-    const auto step = [&](Context& ctx, Index batches, Range mine) {
+    const auto step = [&](Context& ctx, Index batches) {
       train::GradientTree gradient(ctx, adam, batches);
-      for (Index n = mine.begin; n < mine.end; ++n) {
-        (void)model.learn(ctx, batch, {.scale = 1.0 / static_cast<double>(batches * batch.input.size())});
+      for (Index n = gradient.mine().begin; n < gradient.mine().end; ++n) {
+        models::LearnOptions options{.scale = 1.0 / static_cast<double>(batches * batch.input.size())};
+        if (n + 1 == gradient.mine().end)
+          options.ready = [&](const Parameters& done) { gradient.ready(done); };
+        (void)model.learn(ctx, batch, options);
         gradient.add(n);
       }
       gradient.finish();
@@ -82,20 +116,26 @@ class DistBench {
     const Index batches = group_.size();
     Context alone({.threads = 1}), ctx({.executor = team_executor(group_, Together::items, 1)});
     const double one = time(5, [&] {
-      if (group_.rank() == 0) step(alone, batches, {0, batches});
+      if (group_.rank() == 0) step(alone, batches);
     });
-    const double together = time(5, [&] { step(ctx, batches, {group_.rank(), group_.rank() + Index{1}}); });
+    const double together = time(5, [&] { step(ctx, batches); });
     const auto parameters = static_cast<double>(adam.numbers({0, adam.pieces()}));
     line("GPT training step, 12 M parameters", one, together,
-         measure::step_cost(one, parameters, link_, group_.size()).seconds());
+         measure::step_cost(one * group_.size() / busy_, parameters, link_, group_.size()).seconds());
   }
 
   // Compared with as many threads in one process: both share the memory bandwidth.
   void decoding(const std::string& path) {
-    const std::unique_ptr<measure::ModelRun> run =
-        measure::load_model_run(inspect::find_model(path, cli::model_places()));
     constexpr std::int64_t context = 16;
-    double one = 0;
+    std::unique_ptr<measure::ModelRun> run;
+    double one = 0, together = 0;
+    // Before one process reads the whole file.
+    const double mb = memory_mb([&] {
+      run = measure::load_model_run(inspect::find_model(path, cli::model_places()));
+      Context ctx(
+          {.activations = Activations::rounded, .executor = team_executor(group_, Together::products, 1)});
+      together = time(12, [&] { (void)run->decode(ctx, context); });
+    });
     {
       const AllCores cores;
       Context threads({.threads = group_.size(), .activations = Activations::rounded});
@@ -103,10 +143,12 @@ class DistBench {
         if (group_.rank() == 0) (void)run->decode(threads, context);
       });
     }
-    Context ctx(
-        {.activations = Activations::rounded, .executor = team_executor(group_, Together::products, 1)});
-    const double together = time(12, [&] { (void)run->decode(ctx, context); });
-    line("decoding, against threads of one process", one, together, 0);
+    const measure::DecoderCost cost = run->cost();
+    const double sending = measure::token_cost(cost, {1, 1}, link_, group_.size(), 0).transfer;
+    line("decoding, against threads of one process", one, together, one + sending,
+         1e-6 * (cost.matrix_bytes + cost.table_bytes), mb);
+    print(fmt::format("  model: {:.0f} MB of matrices, {:.0f} MB of embeddings\n", 1e-6 * cost.matrix_bytes,
+                      1e-6 * cost.table_bytes));
   }
 
  private:
@@ -138,6 +180,26 @@ class DistBench {
     cpu_set_t before_{};
   };
 
+  // Of all machines together, those that some rank may run on.
+  int cores() {
+    struct Place {
+      std::array<char, 256> host{};
+      cpu_set_t cores{};
+    } mine;
+    (void)::gethostname(mine.host.data(), mine.host.size() - 1);
+    (void)::sched_getaffinity(0, sizeof(mine.cores), &mine.cores);
+    std::map<std::string, cpu_set_t> machines;
+    for (const auto& bytes : group_.all_gather(std::as_bytes(std::span(&mine, 1)))) {
+      Place place;
+      std::memcpy(&place, bytes.data(), sizeof(place));
+      cpu_set_t& all = machines[place.host.data()];
+      CPU_OR(&all, &all, &place.cores);
+    }
+    int count = 0;
+    for (const auto& [host, all] : machines) count += CPU_COUNT(&all);
+    return count;
+  }
+
   static models::Batch made_up_batch() {
     models::Batch batch;
     for (Index row = 0; row < measure::kGptStepRows; ++row) {
@@ -163,6 +225,20 @@ class DistBench {
     return best;
   }
 
+  // The most memory that a rank takes for it, its tensors included. 0: the system does not tell.
+  double memory_mb(const std::function<void()>& run) {
+    const measure::PeakMemory peak;
+    run();
+    const double mine = peak.grown_mb().value_or(0);
+    double most = 0;
+    for (const auto& bytes : group_.all_gather(std::as_bytes(std::span(&mine, 1)))) {
+      double one = 0;
+      std::memcpy(&one, bytes.data(), sizeof(one));
+      most = std::max(most, one);
+    }
+    return most;
+  }
+
   void measure_link() {
     constexpr std::size_t large = std::size_t{4} << 20;
     const auto seconds = [&](std::size_t bytes) {
@@ -179,18 +255,25 @@ class DistBench {
         static_cast<double>(large) * (group_.size() - 1) / std::max(1e-9, seconds(large) - small);
   }
 
-  static void line(const char* what, double one, double together, double predicted) {
-    print(fmt::format("{:<44}{:>9.1f} ms{:>9.1f} ms{:>8.2f} x{}\n", what, 1e3 * one, 1e3 * together,
-                      one / together, predicted > 0 ? fmt::format("{:>9.1f} ms", 1e3 * predicted) : ""));
+  static void line(const std::string& what, double one, double together, double predicted,
+                   double whole_mb = 0, double each_mb = 0) {
+    print(fmt::format("{:<44}{:>9.1f} ms{:>9.1f} ms{:>8.2f} x{}{}\n", what, 1e3 * one, 1e3 * together,
+                      one / together, predicted > 0 ? fmt::format("{:>9.1f} ms", 1e3 * predicted) : "",
+                      each_mb > 0 ? fmt::format("{:>8.0f} MB{:>8.0f} MB", whole_mb, each_mb) : ""));
   }
 
   dist::Group& group_;
+  int busy_;  // ranks that compute at the same time
   measure::Link link_;
 };
 
 }  // namespace
 
-void run_bench(dist::Group& group, const std::string& model) {
+void run_bench(dist::Group& group, const std::string& model, const std::string& link) {
+  if (!link.empty()) {
+    const measure::Link slow = measure::parse_link(link);
+    group.emulate_link(slow.latency, slow.bandwidth);
+  }
   DistBench bench(group);
   bench.print_heading();
   bench.attention();

@@ -19,7 +19,7 @@ class MpiProcesses final : public cli::Processes {
   }
   void barrier() override { group_->barrier(); }
   void divide_cores() override { dist::divide_cores(*group_); }
-  void bench(const std::string& model) override { run_bench(*group_, model); }
+  void bench(const std::string& model, const std::string& link) override { run_bench(*group_, model, link); }
   void finish() override { group_.reset(); }
 
  private:

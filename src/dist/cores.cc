@@ -30,10 +30,10 @@ Place own_place() {
   return place;
 }
 
-int socket_of(int core) {
-  int socket = 0;
-  std::ifstream(concat("/sys/devices/system/cpu/cpu", core, "/topology/physical_package_id")) >> socket;
-  return socket;
+int topology(int cpu, const char* name) {
+  int number = 0;
+  std::ifstream(concat("/sys/devices/system/cpu/cpu", cpu, "/topology/", name)) >> number;
+  return number;
 }
 
 }  // namespace
@@ -50,16 +50,17 @@ void divide_cores(Group& group) {
     ++together;
     before += r < static_cast<std::size_t>(group.rank()) ? 1 : 0;
   }
-  std::vector<std::pair<int, int>> cores;  // by socket
-  for (int core = 0; core < CPU_SETSIZE; ++core)
-    if (CPU_ISSET(core, &mine.cores)) cores.emplace_back(socket_of(core), core);
+  std::vector<std::array<int, 3>> cores;  // by socket, then by core: hyperthreads of a core stay together
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &mine.cores))
+      cores.push_back({topology(cpu, "physical_package_id"), topology(cpu, "core_id"), cpu});
   if (together < 2 || cores.empty()) return;
   std::sort(cores.begin(), cores.end());
   const std::size_t begin = before * cores.size() / together;
   const std::size_t end = std::max(begin + 1, (before + 1) * cores.size() / together);
   cpu_set_t share;
   CPU_ZERO(&share);
-  for (std::size_t i = begin; i < end; ++i) CPU_SET(cores[i].second, &share);
+  for (std::size_t i = begin; i < end; ++i) CPU_SET(cores[i][2], &share);
   (void)::sched_setaffinity(0, sizeof(share), &share);  // if refused, the rank keeps the cores it has
 }
 

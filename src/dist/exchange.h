@@ -14,7 +14,8 @@ enum class Side { queries, keys };
 // then have the tokens of that place.
 class HeadRanks {
  public:
-  explicit HeadRanks(const SharedCall& call);
+  // `heads` of each rank are computed in some rounds; a round is about some of them.
+  explicit HeadRanks(const SharedCall& call, Index round = 0, Index rounds = 1);
 
   const SharedCall& call;
   Group& group;               // those that exchange
@@ -22,9 +23,14 @@ class HeadRanks {
   Shards q_shards, k_shards;  // of the places in the ring
 
   [[nodiscard]] int place() const { return ring == nullptr ? 0 : ring->rank(); }
-  // The heads that a rank computes: key heads in runs whose sizes differ by at most one, with the query heads that use them.
+  // Rounds in which the rank with the most heads computes all of its own.
+  [[nodiscard]] Index rounds() const;
+  // The heads that a rank computes in this round: of all rounds, key heads in runs whose sizes differ by at most one, with
+  // the query heads that use them.
   [[nodiscard]] Range kv_heads_of(int rank) const {
-    return {call.whole.kv_heads * rank / group.size(), call.whole.kv_heads * (rank + 1) / group.size()};
+    const Range all{call.whole.kv_heads * rank / group.size(),
+                    call.whole.kv_heads * (rank + 1) / group.size()};
+    return {all.begin + all.size() * round_ / rounds_, all.begin + all.size() * (round_ + 1) / rounds_};
   }
   [[nodiscard]] Range q_heads_of(int rank) const {
     const Range kv = kv_heads_of(rank);
@@ -35,9 +41,13 @@ class HeadRanks {
   }
   // The tokens of a rank, counted in those of the place.
   [[nodiscard]] std::vector<Range> runs_of(Side side, int rank) const;
+
+ private:
+  Index round_, rounds_;
 };
 
-// Tensors are named first and then travel together, one message per pair of ranks.
+// Tensors are named first and then travel together, one message per pair of ranks; large ones one after the other, which
+// keeps a copy of one of them at a time.
 class Exchange {
  public:
   explicit Exchange(const HeadRanks& ranks) : ranks_(ranks) {}
@@ -65,8 +75,11 @@ class Exchange {
   // What this rank sends to `peer` or receives from it, as views in the order of the message.
   template <class View>
   [[nodiscard]] std::vector<View> parts(const View& view, const Move& move, bool sends, int peer) const;
-  [[nodiscard]] std::vector<std::byte> packed_for(int peer) const;
-  void unpack_from(int peer, const std::byte* bytes) const;
+  using Moves = std::span<const Move>;
+  [[nodiscard]] std::vector<std::byte> packed_for(int peer, Moves moves) const;
+  void unpack_from(int peer, Moves moves, const std::byte* bytes) const;
+  [[nodiscard]] bool is_large() const;
+  void exchange(Moves moves);
 
   const HeadRanks& ranks_;
   std::vector<Move> moves_;

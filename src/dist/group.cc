@@ -129,11 +129,28 @@ Group::Group(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Group::Group(Group&&) noexcept = default;
 Group& Group::operator=(Group&&) noexcept = default;
 
+namespace {
+
+// Open MPI's launcher can hang or crash when a job fails while one of its ranks is in MPI_Finalize. A rank that is done
+// therefore waits outside of it, without using its core, until all are done.
+void wait_for_all(MPI_Comm comm) {
+  MPI_Request all = MPI_REQUEST_NULL;
+  int done = 0;
+  if (MPI_Ibarrier(comm, &all) != MPI_SUCCESS) return;
+  for (int idle = 0; MPI_Test(&all, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0; ++idle) {
+    if (idle < 100) std::this_thread::yield();
+    else std::this_thread::sleep_for(std::chrono::microseconds(idle < 10'000 ? 50 : 1000));
+  }
+}
+
+}  // namespace
+
 // While an exception passes through, the other ranks may be waiting for this one: MPI is left open, so that mpirun sees a
 // process that ended without finishing and ends the job.
 Group::~Group() {
   if (state_ == nullptr || std::uncaught_exceptions() > 0) return;
   state_->grid.reset();
+  if (state_->owns_mpi) wait_for_all(state_->comm);
   MPI_Comm_free(&state_->comm);
   if (state_->owns_mpi) MPI_Finalize();
 }

@@ -3,20 +3,10 @@
 // In a hybrid only neighbours exchange, and a ring computes their heads.
 #include "attention/part.h"
 #include "dist/exchange.h"
+#include "dist/head_slices.h"
 
 namespace headlight::dist {
 namespace {
-
-// The options of some heads.
-AttentionOptions options_of(const AttentionOptions& whole, Range heads) {
-  AttentionOptions o = whole;
-  o.mask = broadcast_part<ConstTensorView>(o.mask, 1, heads);
-  o.bias = broadcast_part<ConstTensorView>(o.bias, 1, heads);
-  if (!o.alibi_slopes.empty())
-    o.alibi_slopes = part_of(static_cast<const ConstTensorView&>(o.alibi_slopes), 0, heads);
-  if (!o.sinks.empty()) o.sinks = part_of(static_cast<const ConstTensorView&>(o.sinks), 0, heads);
-  return o;
-}
 
 // This rank's heads, of all tokens or those of its place in the ring, on their way.
 struct WholeHeads {
@@ -29,7 +19,7 @@ struct WholeHeads {
       : ranks(the_ranks),
         q_heads(ranks.q_heads_of(ranks.group.rank())),
         kv_heads(ranks.kv_heads_of(ranks.group.rank())),
-        options(options_of(ranks.call.options, q_heads)) {
+        options(options_of_heads(ranks.call.options, q_heads)) {
     const Problem& p = ranks.call.whole;
     const Index heads = q_heads.size(), keys = kv_heads.size();
     const Index q_len = ranks.q_shards.size(ranks.place()), k_len = ranks.k_shards.size(ranks.place());
@@ -90,10 +80,8 @@ void gather_heads(const HeadRanks& ranks, const Tensor& mine, const TensorView& 
     copy_elements(all[static_cast<std::size_t>(r)].data(), part_of(whole, axis, ranks.q_heads_of(r)));
 }
 
-}  // namespace
-
-void forward_by_heads(const SharedCall& call, const AttentionOutputs& outputs) {
-  const HeadRanks ranks(call);
+void forward_round(const HeadRanks& ranks, const AttentionOutputs& outputs) {
+  const SharedCall& call = ranks.call;
   WholeHeads mine(ranks);
   Exchange there(ranks);
   there.to_heads(call.q, mine.q, Side::queries);
@@ -101,13 +89,20 @@ void forward_by_heads(const SharedCall& call, const AttentionOutputs& outputs) {
   there.to_heads(call.v, mine.v, Side::keys);
   there.run();
   const AttentionOutputs whole{.out = mine.out, .lse = mine.lse};
-  if (ranks.ring != nullptr) forward_by_ring(mine.ring_call(), whole);
-  else if (mine.q_heads.size() > 0)
-    forward_part(call.ctx, mine.q, mine.k, mine.v, mine.options, mine.origin(), whole);
+  const bool computes = mine.q_heads.size() > 0;
+  if (computes && ranks.ring != nullptr) forward_by_ring(mine.ring_call(), whole);
+  else if (computes) forward_part(call.ctx, mine.q, mine.k, mine.v, mine.options, mine.origin(), whole);
   Exchange back(ranks);
   back.to_tokens(mine.out, outputs.out, Side::queries);
   back.to_tokens(mine.lse, outputs.lse, Side::queries);
   back.run();
+}
+
+}  // namespace
+
+void forward_by_heads(const SharedCall& call, const AttentionOutputs& outputs) {
+  const Index rounds = HeadRanks(call).rounds();
+  for (Index round = 0; round < rounds; ++round) forward_round(HeadRanks(call, round, rounds), outputs);
 }
 
 namespace {
@@ -147,11 +142,9 @@ struct HeadGrads {
   }
 };
 
-}  // namespace
-
-void backward_by_heads(const SharedCall& call, const AttentionSaved& saved, const ConstTensorView& dout,
-                       const AttentionGrads& grads) {
-  const HeadRanks ranks(call);
+void backward_round(const HeadRanks& ranks, const AttentionSaved& saved, const ConstTensorView& dout,
+                    const AttentionGrads& grads) {
+  const SharedCall& call = ranks.call;
   WholeHeads mine(ranks);
   Tensor whole_dout = Tensor::uninitialized(mine.out.shape(), call.whole.dtype);
   Exchange there(ranks);
@@ -171,15 +164,25 @@ void backward_by_heads(const SharedCall& call, const AttentionSaved& saved, cons
   if (!grads.dbias.empty()) wanted.dbias = of_heads.dbias;
   if (!grads.dsinks.empty()) wanted.dsinks = of_heads.dsinks;
   const AttentionSaved whole{mine.q, mine.k, mine.v, mine.out, mine.lse};
-  if (ranks.ring != nullptr) backward_by_ring(mine.ring_call(), whole, whole_dout, wanted);
-  else if (mine.q_heads.size() > 0)
-    backward_part(call.ctx, whole, whole_dout, mine.options, mine.origin(), wanted);
+  const bool computes = mine.q_heads.size() > 0;
+  if (computes && ranks.ring != nullptr) backward_by_ring(mine.ring_call(), whole, whole_dout, wanted);
+  else if (computes) backward_part(call.ctx, whole, whole_dout, mine.options, mine.origin(), wanted);
   Exchange back(ranks);
   back.to_tokens(dq, grads.dq, Side::queries);
   back.to_tokens(dk, grads.dk, Side::keys);
   back.to_tokens(dv, grads.dv, Side::keys);
   back.run();
   of_heads.finish(grads);
+}
+
+}  // namespace
+
+void backward_by_heads(const SharedCall& call, const AttentionSaved& saved, const ConstTensorView& dout,
+                       const AttentionGrads& grads) {
+  // A bias that heads share gets its gradient from all of them at once.
+  const Index rounds = grads.dbias.empty() ? HeadRanks(call).rounds() : 1;
+  for (Index round = 0; round < rounds; ++round)
+    backward_round(HeadRanks(call, round, rounds), saved, dout, grads);
 }
 
 }  // namespace headlight::dist

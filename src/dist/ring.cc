@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "attention/part.h"
+#include "dist/head_slices.h"
 
 namespace headlight::dist {
 
@@ -159,10 +160,14 @@ class ForwardSums {
 
 void forward_by_ring(const SharedCall& call, const AttentionOutputs& outputs) {
   const RingPlan plan(call);
-  ForwardSums sums(call, plan);
-  KeyRing(call, plan).turn(sums);
-  sums.add_sinks();
-  sums.store(outputs);
+  for (const Range& heads : head_slices(call.whole.kv_heads, heads_at_once(call, call.whole.kv_heads))) {
+    const HeadSlice slice(call, heads);
+    ForwardSums sums(slice.call, plan);
+    KeyRing(slice.call, plan).turn(sums);
+    sums.add_sinks();
+    sums.store(
+        {.out = slice.of_queries<TensorView>(outputs.out), .lse = slice.of_queries<TensorView>(outputs.lse)});
+  }
 }
 
 }  // namespace headlight::dist

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "attention/part.h"
+#include "dist/head_slices.h"
 #include "dist/ring.h"
 
 namespace headlight::dist {
@@ -207,7 +208,22 @@ class BackwardSums {
 void backward_by_ring(const SharedCall& call, const AttentionSaved& saved, const ConstTensorView& dout,
                       const AttentionGrads& grads) {
   const RingPlan plan(call);
-  BackwardSums(call, plan, saved, dout, grads).run();
+  const Index heads = call.whole.kv_heads;
+  // A bias that heads share gets its gradient from all of them at once.
+  const Index at_once = grads.dbias.empty() ? heads_at_once(call, heads) : heads;
+  for (const Range& some : head_slices(heads, at_once)) {
+    const HeadSlice slice(call, some);
+    const auto queries = [&](const ConstTensorView& view) { return slice.of_queries(view); };
+    AttentionGrads part{.dq = slice.of_queries<TensorView>(grads.dq),
+                        .dk = slice.of_keys<TensorView>(grads.dk),
+                        .dv = slice.of_keys<TensorView>(grads.dv),
+                        .dbias = grads.dbias};
+    if (!grads.dsinks.empty())
+      part.dsinks = part_of(static_cast<const TensorView&>(grads.dsinks), 0, slice.q_heads);
+    const AttentionSaved mine{slice.call.q, slice.call.k, slice.call.v, queries(saved.out),
+                              queries(saved.lse)};
+    BackwardSums(slice.call, plan, mine, queries(dout), part).run();
+  }
 }
 
 }  // namespace headlight::dist

@@ -70,6 +70,7 @@ void add_call(Agreement& agreement, Context& ctx, const LocalCall& local) {
   agreement.add("method", static_cast<int>(local.how.method));
   agreement.add("layout", static_cast<int>(local.how.layout));
   agreement.add("head_ranks", local.how.head_ranks);
+  agreement.add("heads_at_once", local.how.heads_at_once);
   agreement.add("SIMD target", name_of(ctx.target()));  // different targets give different bits
   add_options(agreement, local.options);
   const AttentionGrads* grads = local.grads;
@@ -138,6 +139,10 @@ void check_ring_lse(const LocalCall& local, Method method, DType sums) {
 // Which method, and how many ranks exchange heads; a hybrid that is one of the others becomes it.
 SequenceParallel chosen(const LocalCall& local, Index kv_heads, int ranks) {
   SequenceParallel how = local.how;
+  if (how.heads_at_once < 0)
+    refuse(ErrorKind::usage, "dist.heads_at_once",
+           concat(local.who, ": heads_at_once is ", how.heads_at_once,
+                  "; need a number of key heads, or 0 to choose one"));
   if (how.method == Method::automatic) how.method = kv_heads >= ranks ? Method::heads : Method::hybrid;
   if (how.method != Method::hybrid) {
     how.head_ranks = how.method == Method::heads ? ranks : 1;

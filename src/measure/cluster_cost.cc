@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "core/concat.h"
 #include "core/escape.h"
@@ -27,6 +28,8 @@ double read_amount(std::string_view text, const Unit (&units)[N]) {
   return -1;
 }
 
+constexpr double kExchanges = 4;  // of a layer: queries with keys and values, output, gate with up, down
+
 }  // namespace
 
 Link parse_link(std::string_view text) {
@@ -42,18 +45,30 @@ Link parse_link(std::string_view text) {
   return {time, rate};
 }
 
+Rates parse_rates(std::string_view text) {
+  constexpr Unit flops[] = {{"GFLOP", 1e9}, {"TFLOP", 1e12}};
+  constexpr Unit reads[] = {{"GB", 1e9}, {"TB", 1e12}};
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const Rates rates{read_amount(text.substr(0, slash), flops),
+                    slash < text.size() ? read_amount(text.substr(slash + 1), reads) : -1};
+  if (rates.flops <= 0 || rates.read <= 0)
+    throw Error(ErrorKind::usage, "plan.rates",
+                concat("--rates: \"", escaped(text, 40),
+                       "\"; need products and memory per second, as 500GFLOP/20GB or 2TFLOP/200GB"));
+  return rates;
+}
+
 double gather_seconds(const Link& link, int ranks, double own_bytes) {
-  return ranks > 1 ? link.latency + (ranks - 1) * own_bytes / link.bandwidth : 0;
+  constexpr double kOverhead = 0.1;  // of the latency: the time of the sender for one message
+  return ranks > 1 ? link.latency + (ranks - 1) * (own_bytes / link.bandwidth + kOverhead * link.latency) : 0;
 }
 
 Cost token_cost(const DecoderCost& model, const Rates& rates, const Link& link, int ranks, double context) {
-  constexpr double exchanges = 4;  // of a layer: queries with keys and values, output, gate with up, down
   Cost cost;
   cost.compute = (model.matrix_bytes / ranks + context * model.cache_bytes) / rates.read;
-  cost.transfer = static_cast<double>(model.layers) *
-                  (ranks > 1 ? (exchanges - 1) * link.latency +
-                                   gather_seconds(link, ranks, 4 * model.sent_numbers / ranks)
-                             : 0);
+  cost.transfer =
+      static_cast<double>(model.layers) * ((kExchanges - 1) * gather_seconds(link, ranks, 0) +
+                                           gather_seconds(link, ranks, 4 * model.sent_numbers / ranks));
   return cost;
 }
 
@@ -62,7 +77,8 @@ Cost prompt_cost(const DecoderCost& model, const Rates& rates, const Link& link,
   cost.compute =
       (2 * model.parameters * tokens / ranks + model.attention_flops * tokens * tokens / 2) / rates.flops;
   cost.transfer = static_cast<double>(model.layers) *
-                  gather_seconds(link, ranks, 4 * model.sent_numbers * tokens / ranks);
+                  ((kExchanges - 1) * gather_seconds(link, ranks, 0) +
+                   gather_seconds(link, ranks, 4 * model.sent_numbers * tokens / ranks));
   return cost;
 }
 
@@ -82,6 +98,48 @@ Cost ring_cost(double seconds, double keys, const Link& link, int ranks) {
   const double compute = seconds / ranks;
   const double moving = ranks > 1 ? (ranks - 1) * link.seconds(keys / ranks) : 0;
   return {compute, std::max(0.0, moving - compute * (ranks - 1) / ranks)};
+}
+
+int head_ranks(Index kv_heads, int ranks) {
+  int count = static_cast<int>(std::min<Index>(ranks, std::max<Index>(1, kv_heads)));
+  while (ranks % count != 0) --count;
+  return count;
+}
+
+Cost sequence_cost(SequenceLayout layout, const SequenceCost& call, const Rates& rates, const Link& link,
+                   int ranks) {
+  const double seconds = call.flops / rates.flops, all = 2 * call.q_bytes + 2 * call.k_bytes;
+  const auto heads = static_cast<double>(call.kv_heads);
+  if (layout == SequenceLayout::heads) {
+    const double busy = std::min<double>(ranks, heads);
+    Cost cost = head_exchange_cost(seconds, all, link.in_parts(std::ceil(heads / busy)), ranks);
+    cost.compute = seconds / busy;
+    return cost;
+  }
+  if (layout == SequenceLayout::ring)
+    return ring_cost(seconds, 2 * call.k_bytes, link.in_parts(heads), ranks);
+  // Neighbours exchange what one place of the ring has; each then sends its heads around.
+  const int columns = head_ranks(call.kv_heads, ranks), places = ranks / columns;
+  const Link parts = link.in_parts(std::ceil(heads / columns));
+  const Cost exchange = head_exchange_cost(0, all / places, parts, columns);
+  Cost cost = ring_cost(seconds / columns, 2 * call.k_bytes / columns, parts, places);
+  cost.transfer += exchange.transfer;
+  return cost;
+}
+
+double sequence_memory(SequenceLayout layout, const SequenceCost& call, int ranks) {
+  const auto heads = static_cast<double>(call.kv_heads);
+  const double q = call.q_bytes / heads, k = call.k_bytes / heads;  // of one key head
+  const double own = (2 * call.q_bytes + 2 * call.k_bytes) / ranks;
+  // A tensor of the heads of a round, on its way out and in.
+  const auto messages = [&](double columns) { return 2 * q * std::min(columns, heads) / ranks; };
+  const auto turning = [&](double places) {
+    return (4 * k + 2 * q) / places;
+  };  // two shards of k and v, two of out
+  if (layout == SequenceLayout::heads) return own + 2 * q + 2 * k + messages(ranks);
+  if (layout == SequenceLayout::ring) return own + turning(ranks);
+  const int columns = head_ranks(call.kv_heads, ranks), places = ranks / columns;
+  return own + (2 * q + 2 * k) / places + messages(columns) + turning(places);
 }
 
 }  // namespace headlight::measure

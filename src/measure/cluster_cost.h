@@ -14,6 +14,8 @@ struct Link {
   double latency = 0;    // seconds until a small message arrives
   double bandwidth = 0;  // bytes per second
   [[nodiscard]] double seconds(double bytes) const { return latency + bytes / bandwidth; }
+  // Of a message that is sent in parts.
+  [[nodiscard]] Link in_parts(double parts) const { return {latency * parts, bandwidth}; }
 };
 // "10Gbit/50us", "1Gbit/1ms", "200MB/2us". Throws Error{usage}.
 [[nodiscard]] Link parse_link(std::string_view text);
@@ -23,6 +25,8 @@ struct Rates {
   double flops = 0;  // multiplications and additions per second, of products of many rows
   double read = 0;   // bytes of memory per second
 };
+// "500GFLOP/20GB", "2TFLOP/200GB". Throws Error{usage}.
+[[nodiscard]] Rates parse_rates(std::string_view text);
 
 // The sizes of a decoder that determine its cost.
 struct DecoderCost {
@@ -41,7 +45,8 @@ struct Cost {
   [[nodiscard]] double share() const { return seconds() > 0 ? transfer / seconds() : 0; }
 };
 
-// A process sends its data to all others over its own link, one after the other.
+// A process sends its data to all others over its own link, one after the other; each message takes a tenth of the latency
+// from its sender.
 [[nodiscard]] double gather_seconds(const Link& link, int ranks, double own_bytes);
 
 // Rows of the matrices on `ranks` processes; each has all of attention and its cache.
@@ -59,5 +64,21 @@ struct Cost {
 [[nodiscard]] Cost head_exchange_cost(double seconds, double exchanged, const Link& link, int ranks);
 [[nodiscard]] Cost ring_cost(double seconds, double keys, const Link& link,
                              int ranks);  // transfer: the time not hidden by computation
+
+// Attention of one layer over one sequence, causal, and how ranks share its tokens.
+struct SequenceCost {
+  double flops = 0;    // of the whole call
+  double q_bytes = 0;  // of q, and of out
+  double k_bytes = 0;  // of k, and of v
+  Index kv_heads = 1;
+};
+enum class SequenceLayout { heads, ring, hybrid };
+// Key heads are computed one at a time, as for long sequences. Ranks beyond the number of key heads stay idle when heads are
+// exchanged. hybrid: as many neighbours exchange heads as divide the ranks and have a key head each.
+[[nodiscard]] Cost sequence_cost(SequenceLayout layout, const SequenceCost& call, const Rates& rates,
+                                 const Link& link, int ranks);
+// Shards of q, k, v and out, and what was exchanged of the head that is computed, with the keys that are on their way.
+[[nodiscard]] double sequence_memory(SequenceLayout layout, const SequenceCost& call, int ranks);
+[[nodiscard]] int head_ranks(Index kv_heads, int ranks);  // of a hybrid
 
 }  // namespace headlight::measure

@@ -4,6 +4,7 @@
 
 #include "core/concat.h"
 #include "headlight/error.h"
+#include "measure/decoder_cost.h"
 #include "measure/timing.h"
 #include "models/load.h"
 #include "models/random_model.h"
@@ -68,6 +69,7 @@ class TransformerRun : public ModelRun {
       cache += static_cast<double>(b.attention.kv_heads * b.attention.head_dim) * 2 * 4;
     return bytes_ + cache * static_cast<double>(context);
   }
+  [[nodiscard]] DecoderCost cost() const override { return decoder_cost(*model_); }
 
  private:
   static constexpr Index kPrompt = 512;

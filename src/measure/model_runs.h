@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "headlight/context.h"
+#include "measure/cluster_cost.h"
 
 namespace headlight::measure {
 
@@ -22,6 +23,7 @@ class ModelRun {
   [[nodiscard]] virtual double flops() const = 0;
   // Bytes of parameters and cache that one step after `context` tokens must read.
   [[nodiscard]] virtual double bytes(std::int64_t context) const = 0;
+  [[nodiscard]] virtual DecoderCost cost() const = 0;
 };
 [[nodiscard]] std::unique_ptr<ModelRun> make_model_run(std::string_view shape, std::string_view type);
 [[nodiscard]] std::unique_ptr<ModelRun> load_model_run(const std::string& path);

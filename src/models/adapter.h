@@ -33,6 +33,7 @@ class AdaptedTransformer : public Trainable {
   Loss learn(Context& ctx, const Batch& batch, const LearnOptions& options) override {
     return model_->learn(ctx, batch, options);
   }
+  [[nodiscard]] std::string why_not_by_tokens() const override { return model_->why_not_by_tokens(); }
   [[nodiscard]] Loss evaluate(Context& ctx, const Batch& batch) const override {
     return model_->evaluate(ctx, batch);
   }

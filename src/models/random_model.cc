@@ -23,6 +23,11 @@ struct KnownShape {
 };
 constexpr KnownShape kShapes[] = {
     {"llama-1b", {.vocabulary = 32000, .width = 2048, .layers = 16, .heads = 32, .context = 2048}, 8, 8192},
+    {"llama-8b", {.vocabulary = 128256, .width = 4096, .layers = 32, .heads = 32, .context = 8192}, 8, 14336},
+    {"llama-70b",
+     {.vocabulary = 128256, .width = 8192, .layers = 80, .heads = 64, .context = 8192},
+     8,
+     28672},
     {"gpt2-small", {.vocabulary = 50257, .width = 768, .layers = 12, .heads = 12, .context = 1024}, 12, 3072},
     {"tiny", {.vocabulary = 96, .width = 64, .layers = 2, .heads = 4, .context = 128}, 2, 160},
 };

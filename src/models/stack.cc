@@ -7,6 +7,7 @@
 
 #include "core/call_scope.h"
 #include "core/concat.h"
+#include "core/team.h"
 #include "headlight/error.h"
 
 namespace headlight::models {
@@ -79,7 +80,7 @@ struct Stack::Shared {
   Tensor bias;
   Tensor distances;  // after their norm
 
-  Shared(const TransformerConfig& c, Part part, const StackCall& call)
+  Shared(const Context& ctx, const TransformerConfig& c, Part part, const StackCall& call)
       : positions(nn::positions_of(call.tokens.starts)) {
     if (call.caches != nullptr && !call.caches->self.empty()) {
       std::size_t token = 0;
@@ -90,6 +91,8 @@ struct Stack::Shared {
       }
     }
     for (const nn::BlockConfig& block : c.layers(part)) ropes.push_back(rope_of(block.attention, c.dtype));
+    if (const TokenShare* share = tokens_of(ctx))
+      positions = {positions.begin() + share->begin, positions.begin() + share->end};
   }
 
  private:
@@ -226,7 +229,7 @@ Tensor Stack::key_bias(const Shared& shared) const {
 }
 
 Stack::Shared Stack::share(Context& ctx, const StackCall& call) const {
-  Shared shared(config_, part_, call);
+  Shared shared(ctx, config_, part_, call);
   if (config_.relative) shared.bias = relative_bias(shared, call);
   if (config_.key_slopes && !shared.positions.empty()) shared.bias = key_bias(shared);
   if (distances.empty()) return shared;
@@ -285,6 +288,11 @@ void Stack::backward(Context& ctx, nn::Embedding& embedding, const StackCall& ca
     if (call.guiding != nullptr && static_cast<Index>(n) == call.guiding->guide.layer)
       learn_links(ctx, one.attention, kept.attention, saved.inputs[n], call.tokens.starts, *call.guiding, dx);
     if (!dbias.empty()) relative.backward(0, dbias);
+    if (call.ready && !config_.one_layer) {
+      Parameters done;
+      one.collect(done);
+      call.ready(done);
+    }
   }
   embed_backward(ctx, embedding, call, saved, std::move(dx));
 }

@@ -1,6 +1,7 @@
 // A stack of blocks between embeddings and a final norm: the encoder or the decoder of a transformer.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -31,8 +32,9 @@ struct StackCall {
   std::uint64_t dropout_seed = 0;  // 0: no dropout
   Observer* observer = nullptr;
   Intervention* intervention = nullptr;
-  Guiding* guiding = nullptr;  // of backward; nullptr: none
-  bool recompute = false;      // `Saved` has only the inputs of blocks; backward recomputes the rest
+  Guiding* guiding = nullptr;                         // of backward; nullptr: none
+  std::function<void(const Parameters&)> ready = {};  // see LearnOptions
+  bool recompute = false;  // `Saved` has only the inputs of blocks; backward recomputes the rest
 };
 
 class Stack {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -70,6 +71,8 @@ struct LearnOptions {
   Guide guide = {};                // gradients are also those of linked·guide.weight·scale
   // Keep only the inputs of layers and recompute the rest in the backward pass: less memory, more time, same bits.
   bool checkpoint_layers = false;
+  // Called while gradients are computed: those of these parameters, and of all behind them in parameters(), are complete.
+  std::function<void(const Parameters&)> ready = {};
 };
 
 // The files of a model, or of a part of it.
@@ -85,6 +88,8 @@ class Trainable {
   // Forward and backward; adds to the gradients of the parameters. Gradients are the same bits for any
   // number of threads.
   virtual Loss learn(Context& ctx, const Batch& batch, const LearnOptions& options) = 0;
+  // Why processes cannot share the tokens of its batches (core/team.h); empty: they can.
+  [[nodiscard]] virtual std::string why_not_by_tokens() const { return "it is not a transformer"; }
   // Forward alone, without dropout.
   [[nodiscard]] virtual Loss evaluate(Context& ctx, const Batch& batch) const = 0;
   // Floating point operations of learn() on this batch: 6 per multiplied parameter and token, attention

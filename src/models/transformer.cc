@@ -5,6 +5,7 @@
 #include "core/call_scope.h"
 #include "core/concat.h"
 #include "core/random.h"
+#include "core/team.h"
 #include "headlight/error.h"
 #include "models/families.h"
 
@@ -25,6 +26,23 @@ std::uint64_t stack_seed(std::uint64_t seed, Part part) {
 
 StackCall stack_call(const Tokens& tokens, const RunOptions& options) {
   return {.tokens = tokens, .observer = options.observer, .intervention = options.intervention};
+}
+
+// The tokens of this process, with the starts of all.
+Batch own_tokens(const TokenShare& share, const std::string& why, const Batch& whole) {
+  if (!why.empty()) refuse(concat("processes cannot share the tokens of this model: ", why));
+  const Range run{share.begin, share.end};
+  if (run.size() == 0)
+    refuse(concat(share.team->size(), " processes cannot share ", whole.input.size(),
+                  " tokens of a batch; use fewer, or larger batches"));
+  const auto cut = [&](const std::vector<std::int32_t>& all) {
+    return all.empty() ? all : std::vector(all.begin() + run.begin, all.begin() + run.end);
+  };
+  Batch mine;
+  mine.input = {cut(whole.input.ids), whole.input.starts};
+  mine.targets = cut(whole.targets);
+  mine.type_ids = cut(whole.type_ids);
+  return mine;
 }
 
 void check_tokens(const char* name, const Tokens& tokens) {
@@ -68,9 +86,25 @@ void Transformer::check_batch(const Batch& batch) const {
     refuse(concat(batch.source.sequences(), " source sequences for ", batch.input.sequences(), " targets"));
 }
 
-Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& options) {
+std::string Transformer::why_not_by_tokens() const {
+  if (config_.kind == ModelKind::encoder_decoder) return "it has an encoder and a decoder";
+  if (config_.relative) return "its positions are a bias that all processes would learn";
+  if (config_.key_slopes) return "its positions are a bias of whole sequences";
+  for (const nn::BlockConfig& block : config_.main()) {
+    if (block.attention.sinks) return "it has sinks, which all processes would learn";
+    if (block.attention.rope && !block.attention.rope->long_factors.empty())
+      return "its rotations depend on the length of a whole sequence";
+  }
+  return "";
+}
+
+Loss Transformer::learn(Context& ctx, const Batch& whole, const LearnOptions& options) {
   const CallScope scope(ctx);
-  check_batch(batch);
+  check_batch(whole);
+  const TokenShare* share = tokens_of(ctx);
+  Batch mine;
+  if (share != nullptr) mine = own_tokens(*share, why_not_by_tokens(), whole);
+  const Batch& batch = share != nullptr ? mine : whole;
   if (const std::string why = why_not_trained(config_); !why.empty())
     throw Error(ErrorKind::usage, "model.inference",
                 concat("models of the family ", config_.family, " cannot be trained: ", why));
@@ -84,6 +118,7 @@ Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& op
   Guiding guiding{options.guide, batch.links, options.guide.weight * options.scale};
   StackCall source{.tokens = batch.source, .dropout_seed = seed(Part::encoder)};
   source.recompute = options.checkpoint_layers;
+  source.ready = options.ready;
   if (options.guide.weight > 0 && !batch.links.empty()) {
     check_guide(config_, options.guide);
     source.guiding = &guiding;
@@ -93,6 +128,7 @@ Loss Transformer::learn(Context& ctx, const Batch& batch, const LearnOptions& op
   if (both) memory = encoder_.forward(ctx, embedding_, source, &encoder_saved);
   StackCall call{.tokens = batch.input, .types = batch.type_ids, .dropout_seed = seed(Part::decoder)};
   call.recompute = options.checkpoint_layers;
+  call.ready = options.ready;
   if (both) call.memory = {memory, batch.source.starts};
   const Tensor x = main().forward(ctx, embedding_, call, &saved);
 

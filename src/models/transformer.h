@@ -50,6 +50,7 @@ class Transformer : public Trainable {
 
   [[nodiscard]] Parameters parameters() override;
   Loss learn(Context& ctx, const Batch& batch, const LearnOptions& options) override;
+  [[nodiscard]] std::string why_not_by_tokens() const override;
   [[nodiscard]] Loss evaluate(Context& ctx, const Batch& batch) const override;
   [[nodiscard]] double flops(const Batch& batch) const override;
   [[nodiscard]] std::string config_json() const override;

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "core/team.h"
 #include "headlight/nn.h"
 #include "nn/drive.h"
 
@@ -120,10 +121,12 @@ void drop(Context& ctx, const Dropout& dropout, ConstTensorView x, TensorView y,
                 concat("drop: a rate of ", dropout.rate, "; need at least 0 and below 1"));
   }
   const DropoutKey key = DropoutKey::of(dropout.rate, dropout.seed, dropout.layer);
+  const TokenShare* share = tokens_of(ctx);
+  const Index before = share != nullptr ? share->begin : 0;  // rows of other processes
   with_elements(ctx, x.dtype(), [&]<class T>(const kernels::ElementKernels<T>& kernels) {
     const T factor = static_cast<T>(1 / (1 - dropout.rate));
     for_each_row(ctx, x.dim(0), x.dim(1), [&](Index r) {
-      kernels.drop(key, factor, r, x.as<T>() + r * x.stride(0),
+      kernels.drop(key, factor, before + r, x.as<T>() + r * x.stride(0),
                    add.empty() ? nullptr : add.as<T>() + r * add.stride(0), y.as<T>() + r * y.stride(0),
                    x.dim(1));
     });

@@ -2,6 +2,7 @@
 
 #include "headlight/nn.h"
 #include "nn/drive.h"
+#include "nn/team_attention.h"
 
 namespace headlight::nn {
 namespace {
@@ -210,7 +211,7 @@ void MultiHeadAttention::attend(Context& ctx, ConstTensorView x, const Heads& h,
   if (call.intervention != nullptr)
     o.mask = call.intervention->mask(
         {config_.part, call.layer, config_.heads, call.positions, o.q_starts, o.k_starts});
-  attention_forward(ctx, q, k, v, o, packed_heads(z), s.lse);
+  attend_tokens(ctx, q, k, v, o, packed_heads(z), s.lse);
   if (call.observer == nullptr && call.intervention == nullptr) return;
   const AttentionEvent event{ctx,         call.layer,  config_.part,  q, k, v, s.lse, o, x,
                              call.memory, call.stream, call.positions};

@@ -1,6 +1,7 @@
 // The backward pass of attention: weights, rotations, norms, projections.
 #include "nn/attention.h"
 #include "nn/drive.h"
+#include "nn/team_attention.h"
 
 namespace headlight::nn {
 
@@ -52,7 +53,7 @@ Tensor MultiHeadAttention::backward(Context& ctx, ConstTensorView x, const Atten
   };
   Tensor dsinks;
   if (c.sinks) dsinks = Tensor::uninitialized({c.heads}, dtype);
-  attention_backward(
+  attend_tokens_backward(
       ctx,
       {packed_heads(seen.q), packed_heads(seen.k), packed_heads(seen.v), heads_of(saved.mixed), saved.lse},
       heads_of(dmixed), o,

@@ -113,6 +113,13 @@ std::size_t AdamW::numbers(Range pieces) const {
   return static_cast<std::size_t>(count);
 }
 
+Index AdamW::first_piece(const Parameters& parameters) const {
+  for (const Parameter* parameter : parameters)
+    for (std::size_t i = 0; i < pieces_.size(); ++i)
+      if (states_[pieces_[i].state].parameter == parameter) return static_cast<Index>(i);
+  return pieces();
+}
+
 void AdamW::each_piece(Range pieces, const std::function<void(State&, Range)>& use) {
   for (Index i = pieces.begin; i < pieces.end; ++i) {
     const Piece& piece = pieces_[static_cast<std::size_t>(i)];

@@ -48,6 +48,8 @@ class AdamW {
     return {pieces() * rank / size, pieces() * (rank + 1) / size};
   }
   [[nodiscard]] std::size_t numbers(Range pieces) const;
+  // The first piece of the first of these parameters that is trained; pieces(): none is.
+  [[nodiscard]] Index first_piece(const Parameters& parameters) const;
   void each_piece(Range pieces, const std::function<void(State&, Range)>& use);
   // Collective, and nothing without a team. The average, on every process; the whole state, on process 0; and freeing
   // the memory of other processes' pieces.

@@ -114,6 +114,8 @@ void read_training(Settings& s, Recipe& r) {
   t.seed = static_cast<std::uint64_t>(s.whole("seed", 1, {0, std::numeric_limits<std::int64_t>::max()}));
   t.steps = s.whole("train.steps", 1000, {1, 1'000'000'000});
   t.accumulate = s.whole("train.accumulate", 1, {1, 4096});
+  t.divided =
+      s.choice("train.divide", {"batches", "tokens"}) == "tokens" ? Divided::tokens : Divided::batches;
   t.clip = s.real("train.clip", 1);
   t.label_smoothing = s.real("train.label_smoothing", 0, {0, 0.9});
   t.checkpoint_layers = s.boolean("train.checkpoint_layers", false);
@@ -232,7 +234,8 @@ std::vector<std::string> free_settings() {
           "data.train_source",    "data.train_target",  "data.valid_source",
           "data.valid_target",    "data.linked",        "tokenizer.file",
           "model.start",          "data.cache",         "output.samples",
-          "output.sample_tokens", "output.tensorboard", "train.checkpoint_layers"};
+          "output.sample_tokens", "output.tensorboard", "train.checkpoint_layers",
+          "train.divide"};
 }
 
 }  // namespace headlight::train

@@ -35,7 +35,15 @@ Trainer::Trainer(TrainerParts parts, const TrainerConfig& config)
   parts_.checkpoint.adam = &parts_.adam;
   batches_.resize(static_cast<std::size_t>(config_.accumulate));
   const Team* team = team_of(parts_.ctx, Together::items);
-  if (team != nullptr && config_.accumulate < team->size())
+  if (team != nullptr && config_.divided == Divided::tokens) {
+    if (const std::string why = parts_.model.why_not_by_tokens(); !why.empty())
+      throw Error(ErrorKind::usage, "train.divide",
+                  concat("train: train.divide = \"tokens\" does not work for this model: ", why,
+                         "\nDivide batches instead: train.divide = \"batches\"."));
+    if (config_.guide.weight > 0)
+      throw Error(ErrorKind::usage, "train.divide",
+                  "train: a guided head needs whole sequences; train.divide = \"tokens\" divides them");
+  } else if (team != nullptr && config_.accumulate < team->size())
     throw Error(ErrorKind::usage, "train.ranks",
                 concat("train: ", team->size(), " processes cannot share ", config_.accumulate,
                        config_.accumulate == 1 ? " batch" : " batches",
@@ -118,19 +126,21 @@ models::Loss Trainer::learn_batches(std::int64_t first, Index targets) {
     int stop;
   };
   Team* const team = team_of(parts_.ctx, Together::items);
-  const auto count = static_cast<Index>(batches_.size());
-  const Range mine = team != nullptr ? batches_of(count, team->rank(), team->size()) : Range{0, count};
-  GradientTree gradient(parts_.ctx, parts_.adam, count);
+  GradientTree gradient(parts_.ctx, parts_.adam, static_cast<Index>(batches_.size()), config_.divided);
   std::vector<One> losses;
-  for (Index part = mine.begin; part < mine.end; ++part) {
+  for (Index part = gradient.mine().begin; part < gradient.mine().end; ++part) {
     Dice dice(config_.seed, Purpose::dropout, static_cast<std::uint64_t>(first + part));
-    const models::Loss one =
-        parts_.model.learn(parts_.ctx, batches_[static_cast<std::size_t>(part)],
-                           {.scale = targets > 0 ? 1.0 / static_cast<double>(targets) : 0,
-                            .label_smoothing = config_.label_smoothing,
-                            .dropout_seed = dice.next64(),
-                            .guide = config_.guide,
-                            .checkpoint_layers = config_.checkpoint_layers});
+    const models::Batch& batch = batches_[static_cast<std::size_t>(part)];
+    models::LearnOptions options{.scale = targets > 0 ? 1.0 / static_cast<double>(targets) : 0,
+                                 .label_smoothing = config_.label_smoothing,
+                                 .dropout_seed = dice.next64(),
+                                 .guide = config_.guide,
+                                 .checkpoint_layers = config_.checkpoint_layers};
+    if (part + 1 == gradient.mine().end)
+      options.ready = [&](const Parameters& done) { gradient.ready(done); };
+    std::optional<TokenScope> tokens;
+    if (config_.divided == Divided::tokens) tokens.emplace(parts_.ctx, batch.input.size());
+    const models::Loss one = parts_.model.learn(parts_.ctx, batch, options);
     gradient.add(part);
     losses.push_back({one, stop_ != nullptr ? stop_->load() : 0});
   }

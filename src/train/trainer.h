@@ -14,6 +14,7 @@
 #include "models/trainable.h"
 #include "train/adamw.h"
 #include "train/checkpoint.h"
+#include "train/gradient_tree.h"
 #include "train/run_folder.h"
 #include "train/schedule.h"
 #include "train/task.h"
@@ -23,8 +24,9 @@ namespace headlight::train {
 struct TrainerConfig {
   std::uint64_t seed = 1;
   std::int64_t steps = 1000;
-  Index accumulate = 1;  // batches of a step
-  double clip = 1;       // longest gradient; 0: any
+  Index accumulate = 1;                // batches of a step
+  Divided divided = Divided::batches;  // by processes that learn together
+  double clip = 1;                     // longest gradient; 0: any
   double label_smoothing = 0;
   bool checkpoint_layers = false;  // recompute layers in the backward pass: less memory, same bits
   models::Guide guide = {};

@@ -54,6 +54,7 @@ struct Shared {
     q.cut(x.q.view());
     k.cut(x.k.view());
     v.cut(x.v.view());
+    if (how.heads_at_once == 0) how.heads_at_once = static_cast<int>(x.c.seed % 3);
   }
 
   [[nodiscard]] Results forward(Context& ctx) const {
@@ -202,17 +203,19 @@ TEST_P(Ring, RefusesABiasThatLseCannotHold) {
   EXPECT_EQ(Truth(x).check(found).problem, "");
 }
 
-// Neither the number of threads nor overlap is part of the bits.
-TEST_P(Ring, OverlapAndThreadsChangeNothing) {
+// Neither the number of threads, nor overlap, nor the heads that are computed at a time are part of the bits.
+TEST_P(Ring, OverlapThreadsAndHeadsAtATimeChangeNothing) {
   Context two({.threads = 2});
   for (int n = 0; n < cases() / 4; ++n) {
     const Case c = ring_backward_case(5000 + static_cast<std::uint64_t>(n));
     const Instance x(c);
     const BackwardInputs in(x);
     attention_forward(ctx, x.q.view(), x.k.view(), x.v.view(), x.options, in.out.view(), in.lse.view());
-    SequenceParallel waiting = by(Method::ring);
+    SequenceParallel waiting = by(Method::ring), all = waiting;
     waiting.overlap = false;
-    const Shared a(x, by(Method::ring)), b(x, waiting);
+    waiting.heads_at_once = 1;
+    all.heads_at_once = 1000;
+    const Shared a(x, all), b(x, waiting);
     const bool same =
         a.forward(ctx).same_bits(b.forward(two)) && a.backward(ctx, in).same_bits(b.backward(two, in));
     ASSERT_EQ(all_problems(same ? "" : "other bits"), "") << describe(x.c);

@@ -18,7 +18,9 @@ import time
 import unittest
 import urllib.request
 
-MPIEXEC, PROGRAM = "mpirun", "headlight"
+MPIEXEC, PROGRAM = sys.argv[1:3] if len(sys.argv) > 2 else ("mpirun", "headlight")
+VERSION = subprocess.run([MPIEXEC, "--version"], capture_output=True, text=True, check=False).stdout
+OPEN_MPI = re.search("OpenRTE|Open MPI", VERSION) is not None
 RECIPE = pathlib.Path(__file__).resolve().parents[2] / "recipes" / "copy.toml"
 LONG = 90  # seconds: no error takes as long, even on a busy machine; a hang does
 TEXTS = ["The cat sat on the mat.", "She gave the book to her brother because he asked for it.",
@@ -26,18 +28,39 @@ TEXTS = ["The cat sat on the mat.", "She gave the book to her brother because he
          "It was raining, so they stayed at home and read a story."]
 
 
+def run_job(command, timeout=120, **how):
+    """Runs mpiexec. Open MPI 4.1's launcher has faults of its own at the end of a failed job: seldom, it crashes, or reports
+    that it ends the job and stays. Such a job runs again, twice at most. A rank's crash is an exit code of the launcher."""
+    for attempt in range(3):
+        try:
+            got = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, **how)
+            if got.returncode >= 0 or attempt == 2:
+                return got
+        except subprocess.TimeoutExpired as late:
+            if attempt == 2 or not re.search("mpi(exec|run).* detected", f"{late.stdout}{late.stderr}"):
+                raise
+    return None
+
+
 def ranks(n, *arguments, text=None, timeout=120, env=None):
     """The program on n processes, or without mpirun when n is 0."""
-    command = [PROGRAM, *arguments]
+    command, env = [PROGRAM, *arguments], {**os.environ, **(env or {})}
     if n > 0:
-        command = [MPIEXEC, "-n", str(n), *command]
+        return run_job([MPIEXEC, "-n", str(n), *command], timeout, input=text, env=env)
+    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=timeout, env=env, check=False)
+
+
+def started_by(launcher):
+    """The ranks of a launcher, which may have a process of its own between."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
+    processes = [line.split(None, 2) for line in listed.splitlines()]
+    below, ranks_found = {str(launcher)}, []
     for _ in range(3):
-        got = subprocess.run(command, capture_output=True, text=True, input=text, timeout=timeout,
-                             env={**os.environ, **(env or {})}, check=False)
-        # Open MPI 4.1's launcher itself sometimes crashes at the end of a failed job; a rank's crash is code 139.
-        if n == 0 or got.returncode != -signal.SIGSEGV:
-            break
-    return got
+        below |= {pid for pid, parent, _ in processes if parent in below}
+    for pid, _, name in processes:
+        if pid in below and "headlight" in name:
+            ranks_found.append(int(pid))
+    return ranks_found
 
 
 class Case(unittest.TestCase):
@@ -70,7 +93,7 @@ class Case(unittest.TestCase):
         """Ended with the code, and said the line once."""
         text = got.stdout + got.stderr
         self.assertEqual(len(re.findall(line, text)), 1, text)
-        if code is None:
+        if code is None or not OPEN_MPI:  # other launchers have codes of their own for ranks that they end
             self.assertNotEqual(got.returncode, 0, text)
         else:
             self.assertEqual(got.returncode, code, text)
@@ -155,6 +178,27 @@ class Training(Case):
             self.assertEqual(self.fingerprint(f"on-{n}"), self.fingerprint("alone"), f"{n} processes")
         self.assertEqual(got.stdout.count("done: step 6"), 1, got.stdout)
 
+    def losses(self, name):
+        lines = (self.path / name / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+        return [line["loss"] for line in map(json.loads, lines) if "loss" in line]
+
+    def test_tokens_can_be_divided(self):
+        """Other sums than one process makes, so other bits; but the same run, dropout included."""
+        common = ["train.accumulate=1", "train.divide=tokens", "model.dropout=0.2", "output.log_every=1"]
+        self.assertEqual(self.train(0, "alone", *common).returncode, 0)
+        alone = self.losses("alone")
+        self.assertGreater(len(alone), 5)
+        for n in (2, 3):
+            got = self.train(n, f"on-{n}", *common)
+            self.assertEqual(got.returncode, 0, got.stderr)
+            found = self.losses(f"on-{n}")
+            self.assertEqual(len(found), len(alone))
+            for a, b in zip(alone, found):
+                self.assertAlmostEqual(a, b, delta=2e-5 * abs(a), msg=f"{n} processes: {found}")
+        self.assertEqual(self.train(2, "again", *common).returncode, 0)
+        self.assertEqual(self.fingerprint("again"), self.fingerprint("on-2"))
+
+    @unittest.skipUnless(OPEN_MPI, "MPICH ends a job on Ctrl-C before its ranks have saved")
     def test_ctrl_c_saves_a_checkpoint(self):
         command = [MPIEXEC, "-n", "2", PROGRAM, "train", str(RECIPE), "--out", str(self.path / "run"), "--set",
                    "train.accumulate=2", "--set", "train.steps=1000000"]
@@ -181,8 +225,22 @@ class Training(Case):
             (self.path / name).mkdir()
             (self.path / name / "r.toml").write_text(text.replace("length = 8", f"length = {length}"), encoding="utf-8")
             parts += [":"] * bool(parts) + ["-n", "1", "--wdir", str(self.path / name), *command]
-        got = subprocess.run([MPIEXEC, *parts], capture_output=True, text=True, timeout=60, check=False)
+        got = run_job([MPIEXEC, *parts], LONG)
         self.fails(got, 3, "rank 1 of 2: headlight: the recipe's data.length is 9 but rank 0 has .* 8")
+
+
+class Cores(Case):
+    def cores(self, *options):
+        without = {name: value for name, value in os.environ.items() if name != "OMPI_MCA_hwloc_base_binding_policy"}
+        got = run_job([MPIEXEC, *options, "-n", "1", PROGRAM, "doctor", "--json", "-"], env=without)
+        self.assertEqual(got.returncode, 0, got.stderr)
+        return json.loads(got.stdout)["cores"]
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) == 1, "needs two cores")
+    @unittest.skipUnless(OPEN_MPI, "the binding of Open MPI")
+    def test_the_default_binding_leaves_no_core_idle(self):
+        self.assertEqual(self.cores(), len(os.sched_getaffinity(0)))
+        self.assertEqual(self.cores("--bind-to", "core"), 1)
 
 
 class Faults(Case):
@@ -194,9 +252,13 @@ class Faults(Case):
         needs = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
         self.assertNotIn("libmpi", needs)
         shutil.copy(PROGRAM, self.path / "headlight")
-        got = subprocess.run([MPIEXEC, "-n", "2", str(self.path / "headlight"), "info", "en"], capture_output=True,
-                             text=True, timeout=60, check=False)
-        self.fails(got, 2, "started as 2 processes, but this headlight was built without MPI")
+        got = run_job([MPIEXEC, "-n", "2", str(self.path / "headlight"), "info", "en"], LONG)
+        text = "started as 2 processes, but this headlight was built without MPI"
+        if OPEN_MPI:
+            self.fails(got, 2, text)
+        else:  # no rank has started MPI, so this launcher lets all of them speak
+            self.assertIn(text, got.stderr)
+            self.assertNotEqual(got.returncode, 0)
 
     def test_a_missing_file_is_said_once(self):
         self.fails(ranks(3, "evaluate", str(self.path / "no.txt")), 4, "no.txt")
@@ -211,7 +273,7 @@ class Faults(Case):
             (self.path / name).mkdir()
             parts += [":"] * bool(parts) + ["-n", "1", "--wdir", str(self.path / name), *command]
         (self.path / "with" / "texts.txt").write_text("\n".join(TEXTS), encoding="utf-8")
-        got = subprocess.run([MPIEXEC, *parts], capture_output=True, text=True, timeout=60, check=False)
+        got = run_job([MPIEXEC, *parts], LONG)
         self.fails(got, 4, "error: rank 1 of 2: texts.txt: ")
 
     def limited(self, limits, *arguments):
@@ -220,39 +282,33 @@ class Faults(Case):
         for limit in limits:
             shell = ["sh", "-c", f'trap "" XFSZ; ulimit {limit}; exec "$0" "$@"'] if limit else []
             parts += [":"] * bool(parts) + ["-n", "1", *shell, PROGRAM, *arguments]
-        began = time.monotonic()
-        got = subprocess.run([MPIEXEC, *parts], capture_output=True, text=True, timeout=120, check=False)
-        return got, time.monotonic() - began
+        return run_job([MPIEXEC, *parts], LONG)
 
     def test_memory_that_runs_out_on_one_rank(self):
         large = ["train", str(RECIPE), "--out", str(self.path / "run"), "--set", "train.accumulate=2", "--set",
                  "model.width=1024", "--set", "model.layers=4", "--set", "train.steps=2", "--threads", "1"]
-        got, seconds = self.limited(["", "-v 500000"], *large)
+        got = self.limited(["", "-v 500000"], *large)
         self.fails(got, 5, "error: rank 1 of 2: .*memory")
-        self.assertLess(seconds, LONG)
 
+    @unittest.skipUnless(OPEN_MPI, "MPICH's own files in memory exceed the limit")
     def test_a_disk_that_is_full_on_one_rank(self):
         """Rank 0 writes; the other one waits for it, goes on with it, and ends with it."""
         run = ["train", str(RECIPE), "--out", str(self.path / "run"), "--set", "train.accumulate=2", "--set", "train.steps=20",
                "--set", "output.save_every=10", "--threads", "1"]
-        got, seconds = self.limited(["-f 100", ""], *run)
+        got = self.limited(["-f 100", ""], *run)
         self.fails(got, 4, "error: .*step-00000020.*too large")
-        self.assertLess(seconds, LONG)
 
     def test_ctrl_c_ends_the_viewer(self):
         job = subprocess.Popen([MPIEXEC, "-n", "2", PROGRAM, "serve", "--model", "en", "--no-open"],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertIn("http://127.0.0.1:", job.stdout.readline())
-        began = time.monotonic()
         job.send_signal(signal.SIGINT)
-        out, err = job.communicate(timeout=30)
-        self.assertLess(time.monotonic() - began, 10)
+        out, err = job.communicate(timeout=LONG)
         self.assertNotEqual(job.returncode, 0, out + err)
 
     def test_other_arguments_are_told(self):
         first = [PROGRAM, "evaluate", "a.txt"]
-        got = subprocess.run([MPIEXEC, "-n", "1", *first, ":", "-n", "1", *first, "--limit", "3"], capture_output=True,
-                             text=True, timeout=60, check=False)
+        got = run_job([MPIEXEC, "-n", "1", *first, ":", "-n", "1", *first, "--limit", "3"], LONG)
         self.fails(got, 3, "rank 1 of 2: headlight: the command line is evaluate a.txt --limit 3 but rank 0 has")
 
     def test_another_process_environment(self):
@@ -265,17 +321,12 @@ class Faults(Case):
                    "train.accumulate=3", "--set", "train.steps=100000"]
         job = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.wait_for(lambda: (self.path / "run" / "metrics.jsonl").exists())
-        listed = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(job.pid)], capture_output=True, text=True,
-                                check=False).stdout
-        children = [int(line.split()[0]) for line in listed.splitlines() if "headlight" in line]
+        children = started_by(job.pid)
         self.assertEqual(len(children), 3)
-        began = time.monotonic()
         os.kill(children[-1], signal.SIGKILL)
-        out, err = job.communicate(timeout=30)
-        self.assertLess(time.monotonic() - began, 10)
+        out, err = job.communicate(timeout=LONG)
         self.assertNotEqual(job.returncode, 0, out + err)
 
 
 if __name__ == "__main__":
-    MPIEXEC, PROGRAM = sys.argv[1:3]
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

@@ -93,5 +93,11 @@ TEST(Refusals, NeighboursThatDoNotDivideTheRanks) {
                  concat("head_ranks is ", ranks().size() + 1, " of ", ranks().size(), " ranks with"));
 }
 
+TEST(Refusals, LessThanNoHeadsAtATime) {
+  Call call;
+  call.how.heads_at_once = -1;
+  expect_refused(call, 0, "dist.heads_at_once", "heads_at_once is -1; need a number of key heads, or 0");
+}
+
 }  // namespace
 }  // namespace headlight::testing

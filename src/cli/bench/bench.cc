@@ -28,7 +28,7 @@ struct BenchSettings {
   std::vector<std::string> only;
   std::vector<int> threads;
   std::vector<SimdTarget> targets;
-  std::string model, text;
+  std::string model, text, link;
   bool profile = false, growth = false, dist = false;
   GrowthSettings growing;  // threads, target and JSON are filled in from the others
   JsonTarget json;
@@ -134,7 +134,8 @@ void run(const BenchSettings& s) {
   if (s.dist && processes() == nullptr)
     throw Error(ErrorKind::usage, "bench.dist",
                 "bench --dist compares several processes with one; start it with mpirun -n 2");
-  if (s.dist) return processes()->bench(s.model);
+  if (s.dist) return processes()->bench(s.model, s.link);
+  if (!s.link.empty()) throw Error(ErrorKind::usage, "bench.link", "--link is for --dist; give both");
   if (team() != nullptr)
     throw Error(ErrorKind::usage, "bench.ranks",
                 "bench: runs as one process; bench --dist compares several with one");
@@ -242,6 +243,8 @@ void add_bench(CLI::App& program) {
           "With --growth: tokens at most (default: 131072)")
       ->type_name("N");
   add_switch(*command, "--dist", settings->dist, "Under mpirun: all processes against one");
+  add_text(*command, "--link", settings->link, "With --dist: a slower network to emulate, as 1Gbit/1ms")
+      ->type_name("RATE/TIME");
   add_figures(*command, settings->growing.figures, Layout::fixed);
   begin_group(*command, "Output");
   add_json(*command, settings->json);
