@@ -66,10 +66,8 @@ headlight_package(library libheadlight-dev libdevel
  the header of the C interface, CMake and pkg-config files, and examples.")
 headlight_package(c libheadlight0 libs "" "transformer attention on CPUs: C interface
  Attention and models for C and every language that can call C functions.")
-# The extension module is for one version of Python.
-math(EXPR next_minor "${Python3_VERSION_MINOR} + 1")
 headlight_package(python python3-headlight python
-  "python3 (>= 3.${Python3_VERSION_MINOR}~), python3 (<< 3.${next_minor}), python3-numpy, headlight-models (>= ${PROJECT_VERSION})"
+  "python3 (>= 3.10~), python3-numpy, headlight-models (>= ${PROJECT_VERSION})"
   "transformer attention on CPUs: Python package
  Attention on NumPy arrays and PyTorch tensors, models with their attention
  weights, hooks, figures and notebooks.")
