@@ -58,7 +58,7 @@ if(TARGET headlight_mpi_program)
 endif()
 headlight_package(models headlight-models science "" "transformer attention on CPUs: default models
  A translator from English to French and a writer of short English stories,
- 10 and 11.5 million parameters, for the program and the Python package.")
+ 16 and 10 million parameters, for the program and the Python package.")
 headlight_package(library libheadlight-dev libdevel
   "libheadlight0 (= ${PROJECT_VERSION}), libfmt-dev, libsimdjson-dev, libutf8proc-dev, libpcre2-dev, libpango1.0-dev, zlib1g-dev"
   "transformer attention on CPUs: headers and libraries
