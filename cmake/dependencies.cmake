@@ -64,7 +64,7 @@ if(HEADLIGHT_TESTS)
   endif()
 endif()
 if(HEADLIGHT_TESTS OR with_python)
-  # The system's interpreter unless another one was named: packages of the system (NumPy, pybind11) are made for it, and
+  # The system's interpreter unless another one was named: packages of the system (NumPy) are made for it, and
   # another one may come first in PATH. `pip install .` names the one that runs pip.
   if(NOT Python3_EXECUTABLE AND NOT Python3_ROOT_DIR AND EXISTS /usr/bin/python3)
     set(Python3_EXECUTABLE /usr/bin/python3)
@@ -72,8 +72,6 @@ if(HEADLIGHT_TESTS OR with_python)
   set(python_components Interpreter)
   if(with_python)
     list(APPEND python_components Development.Module)
-    set(PYBIND11_NOPYTHON ON)
-    headlight_need(pybind11 pybind11-dev)
   endif()
   find_package(Python3 QUIET COMPONENTS ${python_components})
   if(NOT Python3_Interpreter_FOUND)

@@ -58,7 +58,7 @@ if(TARGET headlight_mpi_program)
 endif()
 headlight_package(models headlight-models science "" "transformer attention on CPUs: default models
  A translator from English to French and a writer of short English stories,
- 10 and 11.5 million parameters, for the program and the Python package.")
+ 16 and 10 million parameters, for the program and the Python package.")
 headlight_package(library libheadlight-dev libdevel
   "libheadlight0 (= ${PROJECT_VERSION}), libfmt-dev, libsimdjson-dev, libutf8proc-dev, libpcre2-dev, libpango1.0-dev, zlib1g-dev"
   "transformer attention on CPUs: headers and libraries
@@ -66,10 +66,8 @@ headlight_package(library libheadlight-dev libdevel
  the header of the C interface, CMake and pkg-config files, and examples.")
 headlight_package(c libheadlight0 libs "" "transformer attention on CPUs: C interface
  Attention and models for C and every language that can call C functions.")
-# The extension module is for one version of Python.
-math(EXPR next_minor "${Python3_VERSION_MINOR} + 1")
 headlight_package(python python3-headlight python
-  "python3 (>= 3.${Python3_VERSION_MINOR}~), python3 (<< 3.${next_minor}), python3-numpy, headlight-models (>= ${PROJECT_VERSION})"
+  "python3 (>= 3.10~), python3-numpy, headlight-models (>= ${PROJECT_VERSION})"
   "transformer attention on CPUs: Python package
  Attention on NumPy arrays and PyTorch tensors, models with their attention
  weights, hooks, figures and notebooks.")

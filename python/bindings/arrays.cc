@@ -9,18 +9,6 @@
 namespace headlight::python {
 namespace {
 
-// Type numbers of NumPy (ndarraytypes.h), which are part of its ABI.
-enum NumpyType {
-  kBool = 0,
-  kInt = 5,
-  kLong = 7,
-  kLongLong = 9,
-  kFloat = 11,
-  kDouble = 12,
-  kHalf = 23,
-  kUser = 256
-};
-
 int number_of(DType dtype) {
   switch (dtype) {
     case DType::f32: return kFloat;
@@ -34,9 +22,18 @@ int number_of(DType dtype) {
   throw Error(ErrorKind::input, "python.dtype", "NumPy has no bf16; the package ml_dtypes adds it");
 }
 
-std::optional<DType> dtype_of(PyObject* descriptor) {
-  const auto* proxy = py::detail::array_descriptor_proxy(descriptor);
-  switch (proxy->type_num) {
+std::string text_of(const Object& text) {
+  Py_ssize_t size = 0;
+  const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (bytes == nullptr) throw PythonError();
+  return {bytes, static_cast<std::size_t>(size)};
+}
+
+Object text_object(Handle value) { return Object::taken(PyObject_Str(value.ptr())); }
+
+std::optional<DType> dtype_of(const NumpyArray& array) {
+  const int number = descriptor_of(array).number;
+  switch (number) {
     case kFloat: return DType::f32;
     case kDouble: return DType::f64;
     case kHalf: return DType::f16;
@@ -47,8 +44,7 @@ std::optional<DType> dtype_of(PyObject* descriptor) {
     default: break;
   }
   // ml_dtypes.bfloat16, by the name that it registers.
-  if (proxy->type_num >= kUser && py::cast<std::string>(py::handle(descriptor).attr("name")) == "bfloat16")
-    return DType::bf16;
+  if (number >= kUser && text_of(Handle(array.descriptor).attr("name")) == "bfloat16") return DType::bf16;
   return std::nullopt;
 }
 
@@ -59,60 +55,61 @@ std::optional<DType> dtype_of(PyObject* descriptor) {
 }
 
 // Whether kernels can read it in place.
-bool readable(const py::detail::PyArray_Proxy& a, Index item) {
-  const auto* descriptor = py::detail::array_descriptor_proxy(a.descr);
-  constexpr int aligned = py::detail::npy_api::NPY_ARRAY_ALIGNED_;
-  if ((a.flags & aligned) == 0 || descriptor->byteorder == '>') return false;
-  for (int axis = 0; axis < a.nd; ++axis) {
+bool readable(const NumpyArray& a, Index item) {
+  if ((a.flags & kNumpyAligned) == 0 || descriptor_of(a).byte_order == '>') return false;
+  for (int axis = 0; axis < a.rank; ++axis) {
     if (a.dimensions[axis] == 0) return true;
     if (a.strides[axis] % item != 0) return false;
   }
-  return a.dimensions[a.nd - 1] <= 1 || a.strides[a.nd - 1] == item;
+  return a.dimensions[a.rank - 1] <= 1 || a.strides[a.rank - 1] == item;
 }
 
 // A copy in C order and the machine's byte order.
-py::object readable_copy(py::handle array) {
-  const py::object dtype = array.attr("dtype").attr("newbyteorder")("=");
-  return py::module_::import("numpy").attr("array")(array, py::arg("dtype") = dtype, py::arg("order") = "C",
-                                                    py::arg("copy") = true, py::arg("subok") = false);
+Object readable_copy(Handle array) {
+  Dict options;
+  options["dtype"] = array.attr("dtype").attr("newbyteorder")("=");
+  options["order"] = "C";
+  options["copy"] = true;
+  options["subok"] = false;
+  return Object::taken(
+      PyObject_Call(import("numpy").attr("array").ptr(), tuple_of(array).ptr(), options.ptr()));
 }
 
-ConstTensorView view_of(const py::object& array, DType dtype) {
-  const auto* a = py::detail::array_proxy(array.ptr());
+ConstTensorView view_of(const Object& array, DType dtype) {
+  const NumpyArray& a = array_of(array);
   Shape shape, strides;
-  shape.rank = strides.rank = a->nd;
+  shape.rank = strides.rank = a.rank;
   bool none = false;
-  for (int axis = 0; axis < a->nd; ++axis) none = none || a->dimensions[axis] == 0;
+  for (int axis = 0; axis < a.rank; ++axis) none = none || a.dimensions[axis] == 0;
   const auto item = static_cast<Index>(size_of(dtype));
-  for (int axis = 0; axis < a->nd; ++axis) {
+  for (int axis = 0; axis < a.rank; ++axis) {
     const auto at = static_cast<std::size_t>(axis);
-    shape.dims[at] = a->dimensions[axis];
+    shape.dims[at] = a.dimensions[axis];
     // Strides of axes with one element and of arrays without any are never used, and NumPy leaves arbitrary values there.
-    strides.dims[at] = axis == a->nd - 1 && (none || a->dimensions[axis] == 1) ? 1 : a->strides[axis] / item;
+    strides.dims[at] = axis == a.rank - 1 && (none || a.dimensions[axis] == 1) ? 1 : a.strides[axis] / item;
   }
-  return {a->data, dtype, shape, strides};
+  return {a.data, dtype, shape, strides};
 }
 
 }  // namespace
 
 // Tensors of booleans as NumPy's array over their memory: PyTorch 1 does not give them by DLPack. Empty for anything else.
-static py::object booleans_of(py::handle given) {
-  const std::string dtype = py::str(py::getattr(given, "dtype", py::none()));
-  if (dtype != "torch.bool" || !py::hasattr(given, "numpy")) return {};
+static Object booleans_of(Handle given) {
+  const std::string dtype = text_of(text_object(given.attr_or_none("dtype")));
+  if (dtype != "torch.bool" || !given.has("numpy")) return {};
   return given.attr("numpy")();
 }
 
-ArrayArg::ArrayArg(py::handle given, const char* name) : object(py::reinterpret_borrow<py::object>(given)) {
-  const auto& api = py::detail::npy_api::get();
-  if (!api.PyArray_Check_(given.ptr())) {
+ArrayArg::ArrayArg(Handle given, const char* name) : object(Object::borrowed(given)) {
+  if (!numpy().is_array(given)) {
     if (PyObject_HasAttrString(given.ptr(), "__dlpack__") == 0)
       throw Error(
           ErrorKind::input, "python.array",
-          concat(name, " is a ", Py_TYPE(given.ptr())->tp_name,
+          concat(name, " is a ", type_name(given),
                  "; need a NumPy array or an object with __dlpack__ (numpy.asarray makes one of lists)"));
-    if (py::object booleans = booleans_of(given)) {
+    if (Object booleans = booleans_of(given)) {
       *this = ArrayArg(booleans, name);
-      object = py::reinterpret_borrow<py::object>(given);
+      object = Object::borrowed(given);
       return;
     }
     DlpackView imported = import_dlpack(given, name);
@@ -129,14 +126,14 @@ ArrayArg::ArrayArg(py::handle given, const char* name) : object(py::reinterpret_
     return;
   }
   memory = object;
-  const auto* a = py::detail::array_proxy(given.ptr());
-  if (a->nd == 0 || a->nd > kMaxRank) refuse_rank(name, a->nd);
-  const std::optional<DType> dtype = dtype_of(a->descr);
+  const NumpyArray& a = array_of(given);
+  if (a.rank == 0 || a.rank > kMaxRank) refuse_rank(name, a.rank);
+  const std::optional<DType> dtype = dtype_of(a);
   if (!dtype)
     throw Error(ErrorKind::input, "python.dtype",
-                concat(name, " has dtype ", py::cast<std::string>(py::str(given.attr("dtype"))),
+                concat(name, " has dtype ", text_of(text_object(given.attr("dtype"))),
                        "; need float32, float64, float16, bfloat16 (of ml_dtypes), or bool for masks"));
-  if (!readable(*a, static_cast<Index>(size_of(*dtype)))) memory = readable_copy(given);
+  if (!readable(a, static_cast<Index>(size_of(*dtype)))) memory = readable_copy(given);
   view = view_of(memory, *dtype);
 }
 
@@ -156,14 +153,12 @@ ConstTensorView ArrayArg::widened(const char* name, int axes) const {
   return {view.data(), view.dtype(), shape, strides};
 }
 
-ArrayArg numbers_arg(py::handle object, const char* name, DType dtype) {
+ArrayArg numbers_arg(Handle object, const char* name, DType dtype) {
   if (object.is_none()) return {};
   if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr())) {
     try {
-      return {
-          py::module_::import("numpy").attr("asarray")(object, dtype == DType::f64 ? "float64" : "float32"),
-          name};
-    } catch (py::error_already_set& error) {
+      return {import("numpy").attr("asarray")(object, dtype == DType::f64 ? "float64" : "float32"), name};
+    } catch (PythonError& error) {
       if (!error.matches(PyExc_ValueError) && !error.matches(PyExc_TypeError)) throw;
       throw Error(ErrorKind::input, "python.numbers",
                   concat(name, " is ", repr_of(object), "; need numbers"));
@@ -181,38 +176,36 @@ ArrayMaker::Result ArrayMaker::make(const Shape& shape, DType dtype, int drop) c
     result.view_ = result.tensor_.view();
     return result;
   }
-  const auto& api = py::detail::npy_api::get();
-  std::array<Py_intptr_t, kMaxRank> dims{};
+  std::array<Py_ssize_t, kMaxRank> dims{};
   for (int axis = drop; axis < shape.rank; ++axis) dims[static_cast<std::size_t>(axis - drop)] = shape[axis];
   PyObject* descriptor = dtype == DType::bf16
-                             ? like_->object.attr("dtype").attr("newbyteorder")("=").release().ptr()
-                             : api.PyArray_DescrFromType_(number_of(dtype));
-  // Takes the reference to the descriptor, also when it fails.
-  result.object_ = py::reinterpret_steal<py::object>(api.PyArray_NewFromDescr_(
-      api.PyArray_Type_, descriptor, shape.rank - drop, dims.data(), nullptr, nullptr, 0, nullptr));
-  if (!result.object_) throw py::error_already_set();
-  result.view_ = TensorView(py::detail::array_proxy(result.object_.ptr())->data, dtype, shape);
+                             ? like_->object.attr("dtype").attr("newbyteorder")("=").release()
+                             : numpy().descriptor_of(number_of(dtype));
+  result.object_ = Object::taken(numpy().new_array(numpy().array_type, descriptor, shape.rank - drop,
+                                                   dims.data(), nullptr, nullptr, 0, nullptr));
+  result.view_ = TensorView(array_of(result.object_).data, dtype, shape);
   return result;
 }
 
-py::object ArrayMaker::Result::take() {
+Object ArrayMaker::Result::take() {
   if (object_) return std::move(object_);
-  return maker_ == nullptr ? py::none() : maker_->finish(std::move(tensor_), drop_);
+  return maker_ == nullptr ? none() : maker_->finish(std::move(tensor_), drop_);
 }
 
-py::object ArrayMaker::finish(Tensor tensor, int drop) const {
+Object ArrayMaker::finish(Tensor tensor, int drop) const {
   const DType dtype = tensor.dtype();
-  const std::string module = py::cast<std::string>(py::type::of(like_->object).attr("__module__"));
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(like_->object.ptr()));
+  const std::string module = text_of(Handle(type).attr("__module__"));
   const std::string root = module.substr(0, module.find('.'));
-  const py::object known = py::module_::import("sys").attr("modules").attr("get")(root);
-  py::object buffer = export_dlpack(std::move(tensor), drop);
+  const Object known = import("sys").attr("modules").attr("get")(root);
+  Object buffer = export_dlpack(std::move(tensor), drop);
   if (!known.is_none()) {
-    if (py::hasattr(known, "from_dlpack")) return known.attr("from_dlpack")(buffer);
-    if (py::hasattr(known, "dlpack") && py::hasattr(known.attr("dlpack"), "from_dlpack"))
+    if (known.has("from_dlpack")) return known.attr("from_dlpack")(buffer);
+    if (known.has("dlpack") && known.attr("dlpack").has("from_dlpack"))
       return known.attr("dlpack").attr("from_dlpack")(buffer);
   }
   // A library without DLPack import: NumPy's array, or for bf16, which NumPy lacks, the memory itself.
-  return dtype == DType::bf16 ? buffer : py::module_::import("numpy").attr("from_dlpack")(buffer);
+  return dtype == DType::bf16 ? buffer : import("numpy").attr("from_dlpack")(buffer);
 }
 
 void copy_into(ConstTensorView view, TensorView out) {
@@ -237,28 +230,27 @@ Tensor contiguous(ConstTensorView view) {
   return copy;
 }
 
-py::capsule capsule_of(Tensor* tensor) {
-  return py::capsule(tensor, [](void* p) { delete static_cast<Tensor*>(p); });
+Object capsule_of(Tensor* tensor) {
+  return make_capsule(tensor, nullptr, [](PyObject* capsule) {
+    delete static_cast<Tensor*>(PyCapsule_GetPointer(capsule, nullptr));
+  });
 }
 
-py::object to_numpy(Tensor tensor) {
+Object to_numpy(Tensor tensor) {
   if (tensor.dtype() == DType::bf16) return to_numpy_copy(tensor);
-  const auto& api = py::detail::npy_api::get();
   auto* owned = new Tensor(std::move(tensor));
-  const py::capsule owner = capsule_of(owned);
-  std::array<Py_intptr_t, kMaxRank> dims{};
+  Object owner = capsule_of(owned);
+  std::array<Py_ssize_t, kMaxRank> dims{};
   for (int axis = 0; axis < owned->rank(); ++axis) dims[static_cast<std::size_t>(axis)] = owned->dim(axis);
-  constexpr int writable = py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
-  py::object array = py::reinterpret_steal<py::object>(api.PyArray_NewFromDescr_(
-      api.PyArray_Type_, api.PyArray_DescrFromType_(number_of(owned->dtype())), owned->rank(), dims.data(),
-      nullptr, owned->view().data(), writable, nullptr));
-  if (!array) throw py::error_already_set();
-  api.PyArray_SetBaseObject_(array.ptr(), owner.inc_ref().ptr());
+  Object array = Object::taken(
+      numpy().new_array(numpy().array_type, numpy().descriptor_of(number_of(owned->dtype())), owned->rank(),
+                        dims.data(), nullptr, owned->view().data(), kNumpyWritable, nullptr));
+  if (numpy().set_base(array.ptr(), owner.release()) < 0) throw PythonError();
   return array;
 }
 
-py::object to_numpy_copy(ConstTensorView view) {
-  if (view.empty()) return py::none();
+Object to_numpy_copy(ConstTensorView view) {
+  if (view.empty()) return none();
   Tensor copy = contiguous(view);
   if (copy.dtype() != DType::bf16) return to_numpy(std::move(copy));
   Tensor floats = Tensor::uninitialized(copy.shape());

@@ -2,8 +2,7 @@
 // unless the kernels cannot read it in place: a last axis that is not contiguous, foreign byte order, odd addresses.
 #pragma once
 
-#include <pybind11/numpy.h>
-
+#include "bindings/numpy.h"
 #include "bindings/python.h"
 
 namespace headlight::python {
@@ -12,11 +11,11 @@ namespace headlight::python {
 struct ArrayArg {
   ArrayArg() = default;
   // Throws Error{input} for objects that are not arrays, are not in CPU memory, or have an unsupported dtype.
-  ArrayArg(py::handle object, const char* name);
+  ArrayArg(Handle object, const char* name);
 
   ConstTensorView view;
-  py::object object;  // as passed
-  py::object memory;  // whose memory the view is
+  Object object;  // as passed
+  Object memory;  // whose memory the view is
   bool dlpack = false;
 
   // With axes of size 1 in front, up to rank 4. `axes`: the fewest it may have.
@@ -24,7 +23,7 @@ struct ArrayArg {
 };
 
 // f32 or f64 [n] from an array or a list of numbers; None: not given.
-[[nodiscard]] ArrayArg numbers_arg(py::handle object, const char* name, DType dtype);
+[[nodiscard]] ArrayArg numbers_arg(Handle object, const char* name, DType dtype);
 
 // Creates results of the type of `like`: arrays of NumPy, or those that the other library creates from DLPack memory.
 class ArrayMaker {
@@ -35,12 +34,12 @@ class ArrayMaker {
   class Result {
    public:
     [[nodiscard]] const TensorView& view() const { return view_; }
-    [[nodiscard]] py::object take();  // None: not requested
+    [[nodiscard]] Object take();  // None: not requested
 
    private:
     friend class ArrayMaker;
-    py::object object_;  // NumPy's
-    Tensor tensor_;      // otherwise
+    Object object_;  // NumPy's
+    Tensor tensor_;  // otherwise
     const ArrayMaker* maker_ = nullptr;
     TensorView view_;
     int drop_ = 0;
@@ -48,25 +47,25 @@ class ArrayMaker {
   [[nodiscard]] Result make(const Shape& shape, DType dtype, int drop = 0) const;
 
  private:
-  [[nodiscard]] py::object finish(Tensor tensor, int drop) const;
+  [[nodiscard]] Object finish(Tensor tensor, int drop) const;
   const ArrayArg* like_;
 };
 
 // NumPy's array over a tensor's memory, which it owns from here on.
-[[nodiscard]] py::object to_numpy(Tensor tensor);
-[[nodiscard]] py::object to_numpy_copy(ConstTensorView view);  // bf16 becomes f32
+[[nodiscard]] Object to_numpy(Tensor tensor);
+[[nodiscard]] Object to_numpy_copy(ConstTensorView view);  // bf16 becomes f32
 // The same elements; `out` is contiguous.
 void copy_into(ConstTensorView view, TensorView out);
 [[nodiscard]] Tensor contiguous(ConstTensorView view);  // a copy
-[[nodiscard]] py::capsule capsule_of(Tensor* tensor);   // deletes it when released
+[[nodiscard]] Object capsule_of(Tensor* tensor);        // deletes it when released
 
 // DLPack (dlpack.cc).
 struct DlpackView {
   ConstTensorView view;
-  py::object capsule;
+  Object capsule;
 };
-[[nodiscard]] DlpackView import_dlpack(py::handle object, const char* name);
+[[nodiscard]] DlpackView import_dlpack(Handle object, const char* name);
 // An object with __dlpack__ and __dlpack_device__.
-[[nodiscard]] py::object export_dlpack(Tensor tensor, int drop);
+[[nodiscard]] Object export_dlpack(Tensor tensor, int drop);
 
 }  // namespace headlight::python

@@ -69,7 +69,7 @@ Shape weights_shape(const Inputs& in, const AttentionOptions& o) {
 
 // attention(q, k, v, options…, return_lse, return_entropy, return_weights, topk, threads, reference) -> out, or a tuple
 // with every field and None for those that were not requested.
-py::object attention_call(Arguments arguments) {
+Object attention_call(Arguments arguments) {
   const Inputs in(arguments);
   const OptionArgs args(arguments + 3, in.q4.dtype(), in.q4.dim(1));
   Arguments more = arguments + 3 + kOptions;
@@ -101,17 +101,17 @@ py::object attention_call(Arguments arguments) {
                                  .topk_index = index.view(),
                                  .topk_weight = weight.view()};
   {
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     if (by_reference) reference::attention(in.q4, in.k4, in.v4, args.options, outputs);
     else attention_forward(ctx, in.q4, in.k4, in.v4, args.options, outputs);
   }
   if (!want_lse && !want_entropy && !want_weights && topk == 0) return out.take();
-  return py::make_tuple(out.take(), lse.take(), entropy.take(), weights.take(), index.take(), weight.take());
+  return tuple_of(out.take(), lse.take(), entropy.take(), weights.take(), index.take(), weight.take());
 }
 
 // attention_backward(q, k, v, options…, out, lse, dout, return_dbias, return_dsinks, threads, reference) ->
 // (dq, dk, dv, dbias or None, dsinks or None)
-py::object backward_call(Arguments arguments) {
+Object backward_call(Arguments arguments) {
   const Inputs in(arguments);
   const OptionArgs args(arguments + 3, in.q4.dtype(), in.q4.dim(1));
   Arguments more = arguments + 3 + kOptions;
@@ -138,15 +138,15 @@ py::object backward_call(Arguments arguments) {
   const AttentionSaved saved{in.q4, in.k4, in.v4, out4, lse3};
   const AttentionGrads grads{dq.view(), dk.view(), dv.view(), dbias.view(), dsinks.view()};
   {
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     if (by_reference) reference::attention_backward(saved, dout4, args.options, grads);
     else attention_backward(ctx, saved, dout4, args.options, grads);
   }
-  return py::make_tuple(dq.take(), dk.take(), dv.take(), dbias.take(), dsinks.take());
+  return tuple_of(dq.take(), dk.take(), dv.take(), dbias.take(), dsinks.take());
 }
 
 // attention_weights(q, k, lse, options…, batch, head, queries, keys, threads) -> [queries, keys]
-py::object weights_call(Arguments arguments) {
+Object weights_call(Arguments arguments) {
   const Inputs in(arguments, false);
   const ArrayArg lse(arguments[2], "lse");
   const OptionArgs args(arguments + 3, in.q4.dtype(), in.q4.dim(1));
@@ -163,14 +163,14 @@ py::object weights_call(Arguments arguments) {
   const ArrayMaker maker(in.q);
   Result weights = maker.make({slice.queries.size(), slice.keys.size()}, accumulated(in.q4.dtype()));
   {
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     attention_weights(ctx, in.q4, in.k4, lse3, args.options, slice, weights.view());
   }
   return weights.take();
 }
 
 // merge(out, lse, other_out, other_lse, threads) -> (out, lse), new ones
-py::object merge_call(Arguments arguments) {
+Object merge_call(Arguments arguments) {
   const ArrayArg out(arguments[0], "out"), lse(arguments[1], "lse"), other_out(arguments[2], "other_out"),
       other_lse(arguments[3], "other_lse");
   const ConstTensorView out4 = out.widened("out"), lse3 = rows_view(lse, out.view, "lse"),
@@ -184,20 +184,20 @@ py::object merge_call(Arguments arguments) {
   copy_into(out4, sum.view());
   copy_into(lse3, sum_lse.view());
   {
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     merge(ctx, sum.view(), sum_lse.view(), other_out4, other_lse3);
   }
-  return py::make_tuple(sum.take(), sum_lse.take());
+  return tuple_of(sum.take(), sum_lse.take());
 }
 
-template <py::object (*call)(Arguments), Py_ssize_t count>
+template <Object (*call)(Arguments), Py_ssize_t count>
 PyObject* guarded(PyObject*, PyObject* const* arguments, Py_ssize_t given) {
   if (given != count) {
     PyErr_Format(PyExc_TypeError, "%zd arguments are needed, %zd are given", count, given);
     return nullptr;
   }
   try {
-    return call(arguments).release().ptr();
+    return call(arguments).release();
   } catch (...) {
     raise_current();
     return nullptr;
@@ -219,8 +219,8 @@ PyMethodDef methods[] = {
 
 }  // namespace
 
-void define_attention(py::module_& module) {
-  if (PyModule_AddFunctions(module.ptr(), methods) < 0) throw py::error_already_set();
+void define_attention(const Module& module) {
+  if (PyModule_AddFunctions(module.ptr(), methods) < 0) throw PythonError();
 }
 
 }  // namespace headlight::python

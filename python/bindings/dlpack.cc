@@ -97,7 +97,7 @@ class DlpackBuffer {
  public:
   DlpackBuffer(Tensor tensor, int drop) : tensor_(std::make_shared<Tensor>(std::move(tensor))), drop_(drop) {}
 
-  [[nodiscard]] py::capsule capsule() const {
+  [[nodiscard]] Object capsule() const {
     auto owned = std::make_unique<Owned>();
     owned->tensor = tensor_;
     const int rank = tensor_->rank() - drop_;
@@ -114,7 +114,7 @@ class DlpackBuffer {
     owned->managed.manager = owned.get();
     owned->managed.deleter = [](DlManagedTensor* managed) { delete static_cast<Owned*>(managed->manager); };
     DlManagedTensor* managed = &owned.release()->managed;
-    return py::capsule(managed, kFresh, [](PyObject* capsule) {
+    return make_capsule(managed, kFresh, [](PyObject* capsule) {
       if (PyCapsule_IsValid(capsule, kFresh) == 0) return;  // it was taken
       auto* unused = static_cast<DlManagedTensor*>(PyCapsule_GetPointer(capsule, kFresh));
       unused->deleter(unused);
@@ -133,9 +133,9 @@ class DlpackBuffer {
 
 }  // namespace
 
-DlpackView import_dlpack(py::handle object, const char* name) {
+DlpackView import_dlpack(Handle object, const char* name) {
   // The capsule owns the memory: if no consumer takes it, its destructor frees it.
-  py::object capsule = object.attr("__dlpack__")();
+  Object capsule = object.attr("__dlpack__")();
   if (PyCapsule_IsValid(capsule.ptr(), kFresh) == 0)
     refuse(name,
            concat("its __dlpack__ returned ", repr_of(capsule), "; need a capsule named \"", kFresh, "\""));
@@ -144,12 +144,13 @@ DlpackView import_dlpack(py::handle object, const char* name) {
   return {view, std::move(capsule)};
 }
 
-py::object export_dlpack(Tensor tensor, int drop) { return py::cast(DlpackBuffer(std::move(tensor), drop)); }
+Object export_dlpack(Tensor tensor, int drop) { return to_python(DlpackBuffer(std::move(tensor), drop)); }
 
-void define_dlpack(py::module_& module) {
-  py::class_<DlpackBuffer>(module, "DlpackBuffer", py::is_final())
-      .def("__dlpack__", [](const DlpackBuffer& self, const py::kwargs&) { return self.capsule(); })
-      .def("__dlpack_device__", [](const DlpackBuffer&) { return py::make_tuple(kCpu, 0); });
+void define_dlpack(const Module& module) {
+  Class<DlpackBuffer>("DlpackBuffer")
+      .def<&DlpackBuffer::capsule>("__dlpack__", AnyKeyword())
+      .def("__dlpack_device__", [](const DlpackBuffer&) { return tuple_of(kCpu, 0); })
+      .add_to(module);
 }
 
 }  // namespace headlight::python

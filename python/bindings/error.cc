@@ -1,4 +1,3 @@
-#include <exception>
 #include <new>
 
 #include "bindings/python.h"
@@ -23,18 +22,16 @@ const char* name_of(ErrorKind kind) {
 
 void raise(const Error& error) {
   try {
-    const py::object value =
-        py::reinterpret_borrow<py::object>(error_type)(py::reinterpret_steal<py::object>(PyUnicode_DecodeUTF8(
-            error.what(), static_cast<Py_ssize_t>(std::char_traits<char>::length(error.what())), "replace")));
-    value.attr("kind") = name_of(error.kind());
-    value.attr("code") = error.code();
+    const Object value = Handle(error_type)(Str(error.what()));
+    value.set_attr("kind", Str(name_of(error.kind())));
+    value.set_attr("code", Str(error.code()));
     PyErr_SetObject(error_type, value.ptr());
-  } catch (py::error_already_set& problem) { problem.restore(); }
+  } catch (PythonError& problem) { problem.restore(); }
 }
 
 }  // namespace
 
-void define_error(py::module_& module) {
+void define_error(const Module& module) {
   error_type = PyErr_NewExceptionWithDoc(
       "headlight.Error",
       "An error of the library. The text says what was asked, what was found and what to do.\n\n"
@@ -42,24 +39,17 @@ void define_error(py::module_& module) {
       "another\n"
       "limit), 'numeric' or 'peer'. code: a stable name such as 'attention.heads'.",
       PyExc_Exception, nullptr);
-  if (error_type == nullptr) throw py::error_already_set();
-  const py::handle type(error_type);
-  type.attr("kind") = "usage";
-  type.attr("code") = "";
-  module.attr("Error") = type;
-  py::register_exception_translator([](std::exception_ptr pointer) {
-    try {
-      if (pointer) std::rethrow_exception(pointer);
-    } catch (const Error& error) { raise(error); } catch (const Cancelled&) {
-      PyErr_SetNone(PyExc_KeyboardInterrupt);
-    }
-  });
+  if (error_type == nullptr) throw PythonError();
+  const Handle type(error_type);
+  type.set_attr("kind", Str("usage"));
+  type.set_attr("code", Str(""));
+  module.set("Error", type);
 }
 
 void raise_current() noexcept {
   try {
     throw;
-  } catch (py::error_already_set& error) { error.restore(); } catch (const Error& error) {
+  } catch (PythonError& error) { error.restore(); } catch (const Error& error) {
     raise(error);
   } catch (const Cancelled&) { PyErr_SetNone(PyExc_KeyboardInterrupt); } catch (const std::bad_alloc&) {
     PyErr_NoMemory();

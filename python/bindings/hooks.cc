@@ -35,18 +35,18 @@ using LivePlace = Live<AttentionPlace>;
 
 // Calls the hook with the event, which becomes invalid after the call, also if the call throws.
 template <class Event, class... More>
-py::object call_with(const py::handle& hook, const Event& event, More&&... more) {
-  const auto live = std::make_shared<Live<Event>>(&event);
+Object call_with(const Handle& hook, const Event& event, More&&... more) {
+  const Object live = to_python(Live<Event>(&event));
   struct Ending {
     Live<Event>& live;
     ~Ending() { live.end(); }
-  } const ending{*live};
+  } const ending{value_of<Live<Event>>(live)};
   return hook(live, std::forward<More>(more)...);
 }
 
 class PythonObserver : public Observer {
  public:
-  explicit PythonObserver(py::object hook) : hook_(std::move(hook)) {}
+  explicit PythonObserver(Object hook) : hook_(std::move(hook)) {}
   void on_attention(const AttentionEvent& event) override { tell(event); }
   void on_residual(const ResidualEvent& event) override { tell(event); }
   void on_experts(const ExpertsEvent& event) override { tell(event); }
@@ -54,17 +54,16 @@ class PythonObserver : public Observer {
  private:
   template <class Event>
   void tell(const Event& event) {
-    const py::gil_scoped_acquire hold;
+    const HoldLock hold;
     call_with(hook_, event);
   }
-  py::object hook_;
+  Object hook_;
 };
 
 // The numbers that a hook returned, written over those that it was given: [token, width] or [token, head, dim].
-void write_back(const py::object& numbers, const TensorView& to, const char* axes) {
-  const py::module_ numpy = py::module_::import("numpy");
-  const py::object array =
-      numpy.attr("ascontiguousarray")(numbers, to.dtype() == DType::f64 ? "float64" : "float32");
+void write_back(const Object& numbers, const TensorView& to, const char* axes) {
+  const Object array =
+      import("numpy").attr("ascontiguousarray")(numbers, to.dtype() == DType::f64 ? "float64" : "float32");
   const ArrayArg given(array, "what the hook returned");
   if (!(given.view.shape() == to.shape()))
     throw Error(ErrorKind::input, "python.hook",
@@ -120,14 +119,14 @@ void mix_values(const AttentionEvent& event, Index sequence, const Tensor& befor
 // An object with the methods `heads`, `weights`, `residual` or `mask`, or a callable, which counts as `heads`.
 class PythonIntervention : public Intervention {
  public:
-  explicit PythonIntervention(const py::object& hook) {
-    heads_ = py::getattr(hook, "heads", py::none());
-    weights_ = py::getattr(hook, "weights", py::none());
-    residual_ = py::getattr(hook, "residual", py::none());
-    mask_ = py::getattr(hook, "mask", py::none());
-    reads_keys_ = to_switch(py::getattr(hook, "reads_keys", py::bool_(false)), "reads_keys");
+  explicit PythonIntervention(const Object& hook) {
+    heads_ = hook.attr_or_none("heads");
+    weights_ = hook.attr_or_none("weights");
+    residual_ = hook.attr_or_none("residual");
+    mask_ = hook.attr_or_none("mask");
+    reads_keys_ = to_switch(hook.attr_or_none("reads_keys"), "reads_keys");
     bool has_method = false;
-    for (const py::object* method : {&heads_, &weights_, &residual_, &mask_}) {
+    for (const Object* method : {&heads_, &weights_, &residual_, &mask_}) {
       if (method->is_none()) continue;
       if (PyCallable_Check(method->ptr()) == 0) refuse(hook);
       has_method = true;
@@ -139,18 +138,18 @@ class PythonIntervention : public Intervention {
 
   ConstTensorView mask(const AttentionPlace& place) override {
     if (mask_.is_none()) return {};
-    const py::gil_scoped_acquire hold;
-    const py::object result = call_with(mask_, place);
+    const HoldLock hold;
+    const Object result = call_with(mask_, place);
     if (result.is_none()) return {};
     // A copy: the hook may change its array while the run reads this one.
-    const ArrayArg given(py::module_::import("numpy").attr("array")(result, "bool"), "the hook's mask");
+    const ArrayArg given(import("numpy").attr("array")(result, "bool"), "the hook's mask");
     kept_ = contiguous(given.view);
     return kept_;
   }
 
   void on_heads(const AttentionEvent& event, TensorView z) override {
     if (heads_.is_none() && weights_.is_none()) return;
-    const py::gil_scoped_acquire hold;
+    const HoldLock hold;
     if (!weights_.is_none())
       for (Index s = 0; s < event.sequences(); ++s) change_weights(event, s, z);
     if (!heads_.is_none()) change(heads_, event, z, "token, head, dim");
@@ -158,23 +157,22 @@ class PythonIntervention : public Intervention {
 
   void on_residual(const ResidualEvent& event, TensorView x) override {
     if (residual_.is_none()) return;
-    const py::gil_scoped_acquire hold;
+    const HoldLock hold;
     change(residual_, event, x, "token, width");
   }
 
   [[nodiscard]] bool reads_keys() const override { return reads_keys_ || !weights_.is_none(); }
 
  private:
-  [[noreturn]] static void refuse(const py::object& hook) {
+  [[noreturn]] static void refuse(const Object& hook) {
     throw Error(ErrorKind::usage, "python.hook",
                 concat("intervene is ", repr_of(hook),
                        "; need a callable, or an object with methods heads, weights, residual or mask"));
   }
   template <class Event>
-  static void change(const py::object& hook, const Event& event, const TensorView& numbers,
-                     const char* axes) {
-    const py::object array = to_numpy_copy(numbers);
-    const py::object result = call_with(hook, event, array);
+  static void change(const Object& hook, const Event& event, const TensorView& numbers, const char* axes) {
+    const Object array = to_numpy_copy(numbers);
+    const Object result = call_with(hook, event, array);
     write_back(result.is_none() ? array : result, numbers, axes);
   }
   void change_weights(const AttentionEvent& event, Index sequence, const TensorView& z) const {
@@ -184,12 +182,12 @@ class PythonIntervention : public Intervention {
     mix_values(event, sequence, before, after, z);
   }
 
-  py::object heads_, weights_, residual_, mask_;
+  Object heads_, weights_, residual_, mask_;
   Tensor kept_;
   bool reads_keys_ = false;
 };
 
-py::object event_weights(const LiveAttention& live, const py::object& head, Index sequence) {
+Object event_weights(const LiveAttention& live, const Object& head, Index sequence) {
   const AttentionEvent& event = live.get();
   if (sequence < 0 || sequence >= event.sequences())
     throw Error(ErrorKind::usage, "python.event",
@@ -209,82 +207,77 @@ py::object event_weights(const LiveAttention& live, const py::object& head, Inde
   return to_numpy(all_weights(event, sequence));
 }
 
-template <class Type, class Get>
-auto copied(Get get) {
-  return [get](const Type& live) { return to_numpy_copy(get(live.get())); };
-}
-
-py::list numbers(std::span<const Index> values) {
-  return list_of(values, [](Index value) { return py::int_(value); });
+List numbers(std::span<const Index> values) {
+  return list_of(values, [](Index value) { return value; });
 }
 
 }  // namespace
 
-std::unique_ptr<Observer> observer_of(const py::object& hook) {
+std::unique_ptr<Observer> observer_of(const Object& hook) {
   if (hook.is_none()) return nullptr;
   if (PyCallable_Check(hook.ptr()) == 0)
     throw Error(ErrorKind::usage, "python.hook", concat("observe is ", repr_of(hook), "; need a callable"));
   return std::make_unique<PythonObserver>(hook);
 }
 
-std::unique_ptr<Intervention> intervention_of(const py::object& hook) {
+std::unique_ptr<Intervention> intervention_of(const Object& hook) {
   if (hook.is_none()) return nullptr;
   return std::make_unique<PythonIntervention>(hook);
 }
 
-void define_events(py::module_& module) {
+void define_events(const Module& module) {
   using A = LiveAttention;
-  py::class_<A, std::shared_ptr<A>>(
-      module, "AttentionEvent", py::is_final(),
-      "One attention of a run. q, k, v: [1, head, token, dim], after rotations and norms; lse: [1, "
-      "head, token]; x: [token, width], what queries are projected from. weights(head): [query, key]; "
-      "without a head [head, query, key].")
-      .def_property_readonly("kind", [](const A&) { return "attention"; })
-      .def_property_readonly("part", [](const A& e) { return from_part(e.get().part); })
-      .def_property_readonly("layer", [](const A& e) { return e.get().layer; })
-      .def_property_readonly("heads", [](const A& e) { return e.get().q.dim(1); })
-      .def_property_readonly("q", copied<A>([](const AttentionEvent& e) { return e.q; }))
-      .def_property_readonly("k", copied<A>([](const AttentionEvent& e) { return e.k; }))
-      .def_property_readonly("v", copied<A>([](const AttentionEvent& e) { return e.v; }))
-      .def_property_readonly("lse", copied<A>([](const AttentionEvent& e) { return e.lse; }))
-      .def_property_readonly("x", copied<A>([](const AttentionEvent& e) { return e.x; }))
-      .def_property_readonly("q_starts", [](const A& e) { return numbers(e.get().options.q_starts); })
-      .def_property_readonly("k_starts", [](const A& e) { return numbers(e.get().options.k_starts); })
-      .def_property_readonly("positions", [](const A& e) { return numbers(e.get().positions); })
-      .def("weights", &event_weights, py::arg("head") = py::none(), py::kw_only(), py::arg("sequence") = 0);
+  Class<A>("AttentionEvent",
+           "One attention of a run. q, k, v: [1, head, token, dim], after rotations and norms; lse: [1, "
+           "head, token]; x: [token, width], what queries are projected from. weights(head): [query, key]; "
+           "without a head [head, query, key].")
+      .property("kind", [](const A&) { return "attention"; })
+      .property("part", [](const A& e) { return from_part(e.get().part); })
+      .property("layer", [](const A& e) { return e.get().layer; })
+      .property("heads", [](const A& e) { return e.get().q.dim(1); })
+      .property("q", [](const A& e) { return to_numpy_copy(e.get().q); })
+      .property("k", [](const A& e) { return to_numpy_copy(e.get().k); })
+      .property("v", [](const A& e) { return to_numpy_copy(e.get().v); })
+      .property("lse", [](const A& e) { return to_numpy_copy(e.get().lse); })
+      .property("x", [](const A& e) { return to_numpy_copy(e.get().x); })
+      .property("q_starts", [](const A& e) { return numbers(e.get().options.q_starts); })
+      .property("k_starts", [](const A& e) { return numbers(e.get().options.k_starts); })
+      .property("positions", [](const A& e) { return numbers(e.get().positions); })
+      .def<&event_weights>("weights", arg("head", none()), KeywordsOnly(), arg("sequence", 0))
+      .add_to(module);
   using R = LiveResidual;
-  py::class_<R, std::shared_ptr<R>>(
-      module, "ResidualEvent", py::is_final(),
-      "The residual stream x, [token, width]: layer 0 is the input of the first block, layer n the "
-      "output of block n - 1.")
-      .def_property_readonly("kind", [](const R&) { return "residual"; })
-      .def_property_readonly("part", [](const R& e) { return from_part(e.get().part); })
-      .def_property_readonly("layer", [](const R& e) { return e.get().layer; })
-      .def_property_readonly("starts", [](const R& e) { return numbers(e.get().starts); })
-      .def_property_readonly("x", copied<R>([](const ResidualEvent& e) { return e.x; }));
+  Class<R>("ResidualEvent",
+           "The residual stream x, [token, width]: layer 0 is the input of the first block, layer n the "
+           "output of block n - 1.")
+      .property("kind", [](const R&) { return "residual"; })
+      .property("part", [](const R& e) { return from_part(e.get().part); })
+      .property("layer", [](const R& e) { return e.get().layer; })
+      .property("starts", [](const R& e) { return numbers(e.get().starts); })
+      .property("x", [](const R& e) { return to_numpy_copy(e.get().x); })
+      .add_to(module);
   using X = LiveExperts;
-  py::class_<X, std::shared_ptr<X>>(
-      module, "ExpertsEvent", py::is_final(),
-      "The experts selected for each token of a layer. logits: [token, expert]; used: experts for each "
-      "token; experts: their numbers, [token, used] as one list, the one with the largest weight "
-      "first.")
-      .def_property_readonly("kind", [](const X&) { return "experts"; })
-      .def_property_readonly("part", [](const X& e) { return from_part(e.get().part); })
-      .def_property_readonly("layer", [](const X& e) { return e.get().layer; })
-      .def_property_readonly("logits", copied<X>([](const ExpertsEvent& e) { return e.logits; }))
-      .def_property_readonly("used", [](const X& e) { return e.get().used; })
-      .def_property_readonly("experts", [](const X& e) {
-        return list_of(e.get().experts, [](std::int32_t expert) { return py::int_(expert); });
-      });
+  Class<X>("ExpertsEvent",
+           "The experts selected for each token of a layer. logits: [token, expert]; used: experts for each "
+           "token; experts: their numbers, [token, used] as one list, the one with the largest weight "
+           "first.")
+      .property("kind", [](const X&) { return "experts"; })
+      .property("part", [](const X& e) { return from_part(e.get().part); })
+      .property("layer", [](const X& e) { return e.get().layer; })
+      .property("logits", [](const X& e) { return to_numpy_copy(e.get().logits); })
+      .property("used", [](const X& e) { return e.get().used; })
+      .property(
+          "experts",
+          [](const X& e) { return list_of(e.get().experts, [](std::int32_t expert) { return expert; }); })
+      .add_to(module);
   using P = LivePlace;
-  py::class_<P, std::shared_ptr<P>>(
-      module, "AttentionPlace", py::is_final(),
-      "The attention that is about to start: what mask(place) of an intervention is called with.")
-      .def_property_readonly("part", [](const P& e) { return from_part(e.get().part); })
-      .def_property_readonly("layer", [](const P& e) { return e.get().layer; })
-      .def_property_readonly("heads", [](const P& e) { return e.get().heads; })
-      .def_property_readonly("q_starts", [](const P& e) { return numbers(e.get().q_starts); })
-      .def_property_readonly("k_starts", [](const P& e) { return numbers(e.get().k_starts); });
+  Class<P>("AttentionPlace",
+           "The attention that is about to start: what mask(place) of an intervention is called with.")
+      .property("part", [](const P& e) { return from_part(e.get().part); })
+      .property("layer", [](const P& e) { return e.get().layer; })
+      .property("heads", [](const P& e) { return e.get().heads; })
+      .property("q_starts", [](const P& e) { return numbers(e.get().q_starts); })
+      .property("k_starts", [](const P& e) { return numbers(e.get().k_starts); })
+      .add_to(module);
 }
 
 }  // namespace headlight::python

@@ -1,8 +1,8 @@
 #include "headlight/kv_cache.h"
 
-#include <cstring>
+#include <array>
+#include <memory>
 #include <mutex>
-#include <new>
 
 #include "bindings/options.h"
 #include "core/concat.h"
@@ -22,24 +22,16 @@ KvType type_of(const std::string& name) {
 // released, so that a waiting thread does not block others.
 class SharedCache {
  public:
-  explicit SharedCache(const KvCacheOptions& options) : made_(true), cache_(default_context(), options) {}
-
-  // A subclass may call a method before this class's __init__: pybind11 then allocates memory without constructing the object.
-  static void* operator new(std::size_t size) { return std::memset(::operator new(size), 0, size); }
-  static void operator delete(void* memory) { ::operator delete(memory); }
+  explicit SharedCache(const KvCacheOptions& options) : cache_(default_context(), options) {}
 
   template <class Call>
   auto with(Call&& call) {
-    if (!made_)
-      throw Error(ErrorKind::usage, "cache.init",
-                  "KvCache.__init__ has not run; call super().__init__(kv_heads=…, dim=…) first");
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     const std::lock_guard lock(mutex_);
     return call(cache_);
   }
 
  private:
-  bool made_;
   std::mutex mutex_;
   KvCache cache_;
 };
@@ -57,20 +49,20 @@ std::unique_ptr<SharedCache> make_cache(Index kv_heads, Index dim, Index value_d
                                                       .page_keys = page_keys});
 }
 
-void append(SharedCache& self, const py::object& k, const py::object& v, const py::object& counts) {
+void append(SharedCache& self, const Object& k, const Object& v, const Object& counts) {
   const ArrayArg keys(k, "k"), values(v, "v");
   const ConstTensorView k4 = keys.widened("k"), v4 = values.widened("v");
   const std::vector<Index> numbers = to_indices(counts, "counts");
   self.with([&](KvCache& cache) { cache.append(k4, v4, numbers); });
 }
 
-void append_to(SharedCache& self, Index item, const py::object& k, const py::object& v) {
+void append_to(SharedCache& self, Index item, const Object& k, const Object& v) {
   const ArrayArg keys(k, "k"), values(v, "v");
   const ConstTensorView k4 = keys.widened("k"), v4 = values.widened("v");
   self.with([&](KvCache& cache) { cache.append_to(item, k4, v4); });
 }
 
-py::tuple read(SharedCache& self, Index item, const py::object& keys) {
+Tuple read(SharedCache& self, Index item, const Object& keys) {
   Index first = 0, length = 0, kv_heads = 0, dim = 0, value_dim = 0;
   self.with([&](KvCache& cache) {
     first = cache.first_key(item), length = cache.length(item);
@@ -81,16 +73,18 @@ py::tuple read(SharedCache& self, Index item, const py::object& keys) {
   const Range range{keys.is_none() ? first : begin, end};
   Tensor k({kv_heads, range.size(), dim}), v({kv_heads, range.size(), value_dim});
   self.with([&](KvCache& cache) { cache.read(item, range, k, v); });
-  return py::make_tuple(to_numpy(std::move(k)), to_numpy(std::move(v)));
+  return tuple_of(to_numpy(std::move(k)), to_numpy(std::move(v)));
 }
 
 // decode(q, options tuple, return_lse, threads) -> (out, lse or None)
-py::tuple decode(SharedCache& self, const py::object& q, const py::tuple& options, bool return_lse,
-                 const py::object& threads) {
-  if (options.size() != kOptions) throw py::value_error("options");
+Tuple decode(SharedCache& self, const Object& q, const Tuple& options, bool return_lse,
+             const Object& threads) {
+  check_argument(options.size() == kOptions, options, "options", "all of them");
+  std::array<PyObject*, kOptions> places{};
+  for (int i = 0; i < kOptions; ++i) places[static_cast<std::size_t>(i)] = PyTuple_GetItem(options.ptr(), i);
   const ArrayArg query(q, "q");
   const ConstTensorView q4 = query.widened("q");
-  const OptionArgs args(&PyTuple_GET_ITEM(options.ptr(), 0), q4.dtype(), q4.dim(1));
+  const OptionArgs args(places.data(), q4.dtype(), q4.dim(1));
   Context& ctx = context_for(threads);
   const Index value_dim = self.with([](KvCache& cache) {
     return cache.options().value_dim == 0 ? cache.options().dim : cache.options().value_dim;
@@ -100,35 +94,35 @@ py::tuple decode(SharedCache& self, const py::object& q, const py::tuple& option
   Result out = maker.make({q4.dim(0), q4.dim(1), q4.dim(2), value_dim}, q4.dtype(), drop), lse;
   if (return_lse) lse = maker.make({q4.dim(0), q4.dim(1), q4.dim(2)}, DType::f32, drop);
   self.with([&](KvCache& cache) { attention_decode(ctx, q4, cache, args.options, out.view(), lse.view()); });
-  return py::make_tuple(out.take(), lse.take());
+  return tuple_of(out.take(), lse.take());
 }
 
 }  // namespace
 
-void define_kv_cache(py::module_& module) {
-  py::class_<SharedCache>(module, "KvCache")
-      .def(py::init(&make_cache), py::kw_only(), py::arg("kv_heads"), py::arg("dim"),
-           py::arg("value_dim") = 0, py::arg("items") = 1, py::arg("capacity") = 0, py::arg("dtype") = "f32",
-           py::arg("window") = 0, py::arg("page_keys") = 0)
-      .def("append", &append, py::arg("k"), py::arg("v"), py::arg("counts") = py::none(),
-           "Appends tokens to every sequence: k [item, kv_head, token, dim], v likewise. counts: how many "
-           "of them each sequence takes.")
-      .def("append_to", &append_to, py::arg("item"), py::arg("k"), py::arg("v"),
-           "Appends tokens to one sequence.")
+void define_kv_cache(const Module& module) {
+  Class<SharedCache>("KvCache")
+      .constructor<&make_cache>(KeywordsOnly(), arg("kv_heads"), arg("dim"), arg("value_dim", 0),
+                                arg("items", 1), arg("capacity", 0), arg("dtype", "f32"), arg("window", 0),
+                                arg("page_keys", 0))
+      .def<&append>(
+          "append", arg("k"), arg("v"), arg("counts", none()),
+          "Appends tokens to every sequence: k [item, kv_head, token, dim], v likewise. counts: how many "
+          "of them each sequence takes.")
+      .def<&append_to>("append_to", arg("item"), arg("k"), arg("v"), "Appends tokens to one sequence.")
       .def(
           "length",
           [](SharedCache& self, Index item) { return self.with([&](KvCache& c) { return c.length(item); }); },
-          py::arg("item") = 0, "Tokens of a sequence.")
+          arg("item", 0), "Tokens of a sequence.")
       .def(
           "first_key",
           [](SharedCache& self, Index item) {
             return self.with([&](KvCache& c) { return c.first_key(item); });
           },
-          py::arg("item") = 0, "The oldest token that is kept: with window=, older ones are discarded.")
-      .def_property_readonly(
+          arg("item", 0), "The oldest token that is kept: with window=, older ones are discarded.")
+      .property(
           "items", [](SharedCache& self) { return self.with([](KvCache& c) { return c.items(); }); },
           "Number of sequences; fork adds one.")
-      .def_property_readonly(
+      .property(
           "nbytes", [](SharedCache& self) { return self.with([](KvCache& c) { return c.bytes(); }); },
           "Memory in use, in bytes.")
       .def(
@@ -136,11 +130,11 @@ void define_kv_cache(py::module_& module) {
           [](SharedCache& self, Index item, Index length) {
             self.with([&](KvCache& c) { c.truncate(item, length); });
           },
-          py::arg("item"), py::arg("length"), "Removes all tokens from number length on.")
+          arg("item"), arg("length"), "Removes all tokens from number length on.")
       .def(
           "fork",
           [](SharedCache& self, Index item) { return self.with([&](KvCache& c) { return c.fork(item); }); },
-          py::arg("item"),
+          arg("item"),
           "Adds a sequence with the contents of another one and returns its number. Memory is shared until "
           "one of them changes.")
       .def(
@@ -148,23 +142,24 @@ void define_kv_cache(py::module_& module) {
           [](SharedCache& self, Index from, Index to, Index length) {
             self.with([&](KvCache& c) { c.share_prefix(from, to, length); });
           },
-          py::arg("source"), py::arg("target"), py::arg("length"),
+          arg("source"), arg("target"), arg("length"),
           "Replaces a sequence by the first tokens of another one.")
       .def(
           "keep_items",
           [](SharedCache& self, Index count) { self.with([&](KvCache& c) { c.keep_items(count); }); },
-          py::arg("count"), "Removes all sequences from number count on.")
+          arg("count"), "Removes all sequences from number count on.")
       .def(
           "reset",
-          [](SharedCache& self, const py::object& item) {
+          [](SharedCache& self, const Object& item) {
             if (item.is_none()) return self.with([](KvCache& c) { c.reset(); });
             const Index which = to_index(item, "item");
             self.with([&](KvCache& c) { c.reset(which); });
           },
-          py::arg("item") = py::none(), "Removes the tokens of one sequence, or of all.")
-      .def("read", &read, py::arg("item") = 0, py::arg("keys") = py::none(),
-           "Keys and values of a sequence, [kv_head, token, dim]; keys: a slice of the tokens.")
-      .def("_decode", &decode);
+          arg("item", none()), "Removes the tokens of one sequence, or of all.")
+      .def<&read>("read", arg("item", 0), arg("keys", none()),
+                  "Keys and values of a sequence, [kv_head, token, dim]; keys: a slice of the tokens.")
+      .def<&decode>("_decode", arg("q"), arg("options"), arg("return_lse"), arg("threads"))
+      .add_to(module);
 }
 
 }  // namespace headlight::python

@@ -25,10 +25,10 @@ class CharacterPlaces {
   Index characters_ = 0;
 };
 
-py::dict info_of(const Model& model) {
+Dict info_of(const Model& model) {
   const ModelInfo& info = model.info();
-  py::dict parts, out;
-  for (const PartInfo& part : info.parts) parts[from_part(part.part)] = py::cast(part.heads);
+  Dict parts, out;
+  for (const PartInfo& part : info.parts) parts.set(from_part(part.part), to_python(part.heads));
   out["name"] = from_text(info.name);
   out["path"] = from_text(info.path);
   out["family"] = from_text(info.family);
@@ -51,54 +51,49 @@ const Tokenizer& tokenizer_of(const Model& model) {
 }
 
 Model open_model(const std::string& path, const std::vector<std::string>& places) {
-  const py::gil_scoped_release free;
+  const ReleaseLock free;
   return Model::open(path, {.places = places});
 }
 
-Run attend_prompt(const Model& model, const py::dict& prompt, const py::object& parts, bool keep_inputs,
-                  const py::object& observe, const py::object& intervene, const py::object& threads) {
+Run attend_prompt(const Model& model, const Dict& prompt, const Object& parts, bool keep_inputs,
+                  const Object& observe, const Object& intervene, const Object& threads) {
   const Prompt given = to_prompt(prompt);
   const std::unique_ptr<Observer> observer = observer_of(observe);
   const std::unique_ptr<Intervention> intervention = intervention_of(intervene);
   AttendOptions options{.keep_inputs = keep_inputs,
                         .observer = observer.get(),
                         .intervention = intervention.get(),
-                        .progress = progress_of(py::none())};
+                        .progress = progress_of(none())};
   if (!parts.is_none())
-    for (const py::handle part : parts) options.parts.push_back(to_part(part));
+    for (const Object& part : parts) options.parts.push_back(to_part(part));
   Context& ctx = context_for(threads);
-  const py::gil_scoped_release free;
+  const ReleaseLock free;
   return attend(ctx, model, given, options);
 }
 
 }  // namespace
 
-std::string to_text(py::handle value, const char* name) {
+std::string to_text(Handle value, const char* name) {
   if (PyUnicode_Check(value.ptr()) == 0)
     throw Error(ErrorKind::usage, "python.text", concat(name, " is ", repr_of(value), "; need a str"));
-  const py::object bytes =
-      py::reinterpret_steal<py::object>(PyUnicode_AsEncodedString(value.ptr(), "utf-8", "replace"));
-  if (!bytes) throw py::error_already_set();
-  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+  const Object bytes = Object::taken_or_empty(PyUnicode_AsEncodedString(value.ptr(), "utf-8", "replace"));
+  if (!bytes) throw PythonError();
+  return {PyBytes_AsString(bytes.ptr()), static_cast<std::size_t>(PyBytes_Size(bytes.ptr()))};
 }
 
-py::str from_text(std::string_view text) {
-  PyObject* object = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
-  if (object == nullptr) throw py::error_already_set();
-  return py::reinterpret_steal<py::str>(object);
-}
+Str from_text(std::string_view text) { return Str(text); }
 
-std::vector<std::string> to_texts(py::handle values, const char* name) {
+std::vector<std::string> to_texts(Handle values, const char* name) {
   std::vector<std::string> out;
   if (values.is_none()) return out;
   if (PyUnicode_Check(values.ptr()) != 0 || PyObject_HasAttrString(values.ptr(), "__iter__") == 0)
     throw Error(ErrorKind::usage, "python.texts",
                 concat(name, " is ", repr_of(values), "; need a list of strings"));
-  for (const py::handle value : values) out.push_back(to_text(value, name));
+  for (const Object& value : values) out.push_back(to_text(value, name));
   return out;
 }
 
-std::vector<std::int32_t> to_ids(py::handle values, const char* name) {
+std::vector<std::int32_t> to_ids(Handle values, const char* name) {
   std::vector<std::int32_t> out;
   for (const Index id : to_indices(values, name)) {
     if (id < INT32_MIN || id > INT32_MAX)
@@ -108,7 +103,7 @@ std::vector<std::int32_t> to_ids(py::handle values, const char* name) {
   return out;
 }
 
-Part to_part(py::handle value) {
+Part to_part(Handle value) {
   const std::string name = to_text(value, "part");
   for (const Part part : {Part::encoder, Part::decoder, Part::cross})
     if (name_of(part) == name) return part;
@@ -116,17 +111,17 @@ Part to_part(py::handle value) {
               concat("part is \"", name, "\"; need \"encoder\", \"decoder\" or \"cross\""));
 }
 
-std::optional<Part> to_part_or_none(py::handle value) {
+std::optional<Part> to_part_or_none(Handle value) {
   if (value.is_none()) return std::nullopt;
   return to_part(value);
 }
 
-py::str from_part(Part part) { return from_text(name_of(part)); }
+Str from_part(Part part) { return from_text(name_of(part)); }
 
-std::vector<HeadPlace> to_places(py::handle values) {
+std::vector<HeadPlace> to_places(Handle values) {
   std::vector<HeadPlace> out;
   if (values.is_none()) return out;
-  for (const py::handle value : values) {
+  for (const Object& value : values) {
     const std::vector<std::int32_t> pair = to_ids(value, "heads");
     if (pair.size() != 2)
       throw Error(ErrorKind::usage, "python.heads",
@@ -144,10 +139,10 @@ Change to_change(const std::string& name) {
               concat("change is \"", name, "\"; need zero, mean, scale, patch, cut-mask or cut-weight"));
 }
 
-std::vector<Range> to_ranges(py::handle values, const char* name) {
+std::vector<Range> to_ranges(Handle values, const char* name) {
   std::vector<Range> out;
   if (values.is_none()) return out;
-  for (const py::handle value : values) {
+  for (const Object& value : values) {
     const std::vector<Index> ends = to_indices(value, name);
     if (ends.size() != 2 || ends[0] < 0 || ends[1] <= ends[0])
       throw Error(ErrorKind::usage, "python.range",
@@ -157,13 +152,13 @@ std::vector<Range> to_ranges(py::handle values, const char* name) {
   return out;
 }
 
-Prompt to_prompt(const py::dict& prompt) {
+Prompt to_prompt(const Dict& prompt) {
   Prompt out;
   const auto text = [&](const char* key) {
-    return prompt.contains(key) ? to_text(prompt[key], key) : std::string();
+    return prompt.contains(key) ? to_text(prompt.get(key), key) : std::string();
   };
   const auto ids = [&](const char* key) {
-    return prompt.contains(key) ? to_ids(prompt[key], key) : std::vector<std::int32_t>();
+    return prompt.contains(key) ? to_ids(prompt.get(key), key) : std::vector<std::int32_t>();
   };
   out.text = text("text");
   out.target = text("target");
@@ -175,41 +170,41 @@ Prompt to_prompt(const py::dict& prompt) {
   return out;
 }
 
-py::tuple from_range(Range range) { return py::make_tuple(range.begin, range.end); }
+Tuple from_range(Range range) { return tuple_of(range.begin, range.end); }
 
-py::dict from_tokenized(const TokenizedText& text) {
+Dict from_tokenized(const TokenizedText& text) {
   CharacterPlaces places(text.text);
-  py::dict out;
+  Dict out;
   out["text"] = from_text(text.text);
   out["tokens"] = list_of(text.tokens, [&](const Token& token) {
     const Index begin = places.of(token.begin);
-    return py::make_tuple(token.id, from_text(token.text), begin, places.of(token.end), token.special,
-                          token.word, token.type);
+    return tuple_of(token.id, from_text(token.text), begin, places.of(token.end), token.special, token.word,
+                    token.type);
   });
   out["words"] = list_of(text.words, [](const Word& word) {
-    return py::make_tuple(from_text(word.text), word.tokens.begin, word.tokens.end);
+    return tuple_of(from_text(word.text), word.tokens.begin, word.tokens.end);
   });
   return out;
 }
 
-void define_model(py::module_& module) {
-  py::class_<Model>(module, "Model", py::is_final())
-      .def_static("open", &open_model, py::arg("path"), py::arg("places"))
-      .def("info", &info_of)
+void define_model(const Module& module) {
+  Class<Model>("Model")
+      .def_static<&open_model>("open", arg("path"), arg("places"))
+      .def<&info_of>("info")
       .def("encode",
-           [](const Model& model, const py::object& text, bool special) {
+           [](const Model& model, const Object& text, bool special) {
              return tokenizer_of(model).encode(to_text(text, "text"),
                                                special ? SpecialTokens::add : SpecialTokens::leave_out);
            })
       .def("tokenize",
-           [](const Model& model, const py::object& text) {
+           [](const Model& model, const Object& text) {
              const Prompt prompt{.text = to_text(text, "text")};
              return from_tokenized(session::tokenized(
                  session::input_of(default_context(), model.state(), prompt, session::Needs::source, {}, {})
                      .source));
            })
       .def("decode",
-           [](const Model& model, const py::object& ids, bool special) {
+           [](const Model& model, const Object& ids, bool special) {
              return from_text(tokenizer_of(model).decode(
                  to_ids(ids, "ids"), special ? SpecialTokens::add : SpecialTokens::leave_out));
            })
@@ -221,8 +216,9 @@ void define_model(py::module_& module) {
                            concat("token ", id, "; the vocabulary has 0 to ", tokenizer.size() - 1));
              return from_text(tokenizer.token(static_cast<TokenId>(id)));
            })
-      .def("attend", &attend_prompt, py::arg("prompt"), py::arg("parts"), py::arg("keep_inputs"),
-           py::arg("observe"), py::arg("intervene"), py::arg("threads"));
+      .def<&attend_prompt>("attend", arg("prompt"), arg("parts"), arg("keep_inputs"), arg("observe"),
+                           arg("intervene"), arg("threads"))
+      .add_to(module);
 }
 
 }  // namespace headlight::python

@@ -10,13 +10,13 @@ namespace {
 
 // A number of keys (the query's own is one of them, later ones are not seen), or a pair (earlier, later) of which None
 // is without bound.
-void read_window(py::handle value, Visibility& visible) {
+void read_window(Handle value, Visibility& visible) {
   if (PyTuple_Check(value.ptr()) || PyList_Check(value.ptr())) {
-    const auto pair = py::reinterpret_borrow<py::sequence>(value);
-    if (pair.size() != 2)
+    if (PySequence_Size(value.ptr()) != 2)
       throw Error(ErrorKind::usage, "attention.window",
                   concat("window is ", repr_of(value), "; need a number of keys or a pair (earlier, later)"));
-    const py::object left = pair[0], right = pair[1];
+    const Object left = Object::taken(PySequence_GetItem(value.ptr(), 0)),
+                 right = Object::taken(PySequence_GetItem(value.ptr(), 1));
     if (!left.is_none()) visible.left = to_index(left, "window[0]");
     if (!right.is_none()) visible.right = std::min(visible.right, to_index(right, "window[1]"));
     return;

@@ -25,9 +25,9 @@ T choose(const char* what, const std::string& name,
 // Reads options; unknown ones are an error.
 class Reader {
  public:
-  explicit Reader(const py::dict& options) : options_(options.attr("copy")()) {}
+  explicit Reader(const Dict& options) : options_(options.attr("copy")()) {}
   [[nodiscard]] bool has(const char* key) const { return options_.contains(key); }
-  py::object take(const char* key) { return options_.attr("pop")(key); }
+  Object take(const char* key) { return options_.attr("pop")(key); }
   void flag(const char* key, bool& field) {
     if (has(key)) field = to_switch(take(key), key);
   }
@@ -42,12 +42,12 @@ class Reader {
     if (has(key)) field = choose(key, to_text(take(key), key), choices);
   }
   void finish() const {
-    for (const auto& [key, value] : options_)
+    for (const Object& key : options_)
       throw Error(ErrorKind::usage, "python.option", concat("figure() has no option ", repr_of(key)));
   }
 
  private:
-  py::dict options_;
+  Dict options_;
 };
 
 ViewRequest view_of(Reader& reader) {
@@ -91,7 +91,7 @@ FigureLook look_of(Reader& reader) {
   return look;
 }
 
-py::bytes draw_figure(const Run& run, const std::string& format, const py::dict& options) {
+Bytes draw_figure(const Run& run, const std::string& format, const Dict& options) {
   Reader reader(options);
   FigureRequest request;
   request.format = choose<FigureFormat>(
@@ -103,13 +103,13 @@ py::bytes draw_figure(const Run& run, const std::string& format, const py::dict&
   reader.finish();
   std::string bytes;
   {
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     bytes = figure(run, request);
   }
-  return bytes;
+  return Bytes(bytes);
 }
 
-py::bytes draw_page(const Run& run, const py::object& part, int layer, int head, std::size_t most_bytes) {
+Bytes draw_page(const Run& run, const Object& part, int layer, int head, std::size_t most_bytes) {
   serve::RunRequest request;
   request.model = run.model().info().name;
   request.text = run.source().text;
@@ -120,7 +120,7 @@ py::bytes draw_page(const Run& run, const py::object& part, int layer, int head,
   options.at = serve::view_address({.part = options.part, .layer = layer, .head = head});
   std::string page;
   {
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     const Index longest = std::max(run.source().size(), run.target().size());
     if (longest > serve::kMostTokens)
       throw Error(ErrorKind::resource, "serve.length",
@@ -128,14 +128,14 @@ py::bytes draw_page(const Run& run, const py::object& part, int layer, int head,
                          "\nfigure() draws longer ones."));
     page = serve::offline_page(default_context(), {request.id(), request, run}, options);
   }
-  return page;
+  return Bytes(page);
 }
 
 }  // namespace
 
-void define_pictures(py::module_& module) {
-  module.def("figure", &draw_figure);
-  module.def("page", &draw_page);
+void define_pictures(const Module& module) {
+  module.def<&draw_figure>("figure");
+  module.def<&draw_page>("page");
 }
 
 }  // namespace headlight::python

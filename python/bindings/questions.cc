@@ -17,28 +17,28 @@ const char* name_of(LookReason reason) {
   return "strongest_link";
 }
 
-py::tuple from_head(const Head& head) { return py::make_tuple(from_part(head.part), head.layer, head.head); }
+Tuple from_head(const Head& head) { return tuple_of(from_part(head.part), head.layer, head.head); }
 
-Range range_or_none(const py::object& value) {
+Range range_or_none(const Object& value) {
   if (value.is_none()) return {};
   const std::vector<Index> ends = to_indices(value, "range");
   if (ends.size() != 2) throw Error(ErrorKind::usage, "python.range", "a range has two ends");
   return {ends[0], ends[1]};
 }
 
-py::dict look_first(const Run& run, const py::object& part, const py::object& heads, const py::object& query,
-                    const py::object& key) {
+Dict look_first(const Run& run, const Object& part, const Object& heads, const Object& query,
+                const Object& key) {
   const LookRequest request{.part = to_part_or_none(part),
                             .heads = to_places(heads),
                             .query = range_or_none(query),
                             .key = range_or_none(key),
-                            .progress = progress_of(py::none())};
+                            .progress = progress_of(none())};
   FirstLook found;
   {
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     found = first_look(run, request);
   }
-  py::dict out;
+  Dict out;
   out["head"] = from_head(found.head);
   out["query"] = from_range(found.query);
   out["key"] = from_range(found.key);
@@ -49,13 +49,13 @@ py::dict look_first(const Run& run, const py::object& part, const py::object& he
   return out;
 }
 
-py::object array_of(const Numbers& values) {
-  if (values.empty()) return py::none();
+Object array_of(const Numbers& values) {
+  if (values.empty()) return none();
   return to_numpy(Tensor::from(values, {static_cast<Index>(values.size())}, DType::f64));
 }
 
-py::dict token_steps(const TokenSteps& t) {
-  py::dict out;
+Dict token_steps(const TokenSteps& t) {
+  Dict out;
   out["token"] = t.token;
   out["x"] = array_of(t.x);
   out["projected"] = array_of(t.projected);
@@ -65,14 +65,14 @@ py::dict token_steps(const TokenSteps& t) {
   return out;
 }
 
-py::dict explain_weight(const Run& run, const py::object& part, int layer, int head, Index query, Index key) {
+Dict explain_weight(const Run& run, const Object& part, int layer, int head, Index query, Index key) {
   const ExplainRequest request{{to_part(part), layer, head}, query, key};
   HeadSteps steps;
   {
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     steps = explain(run, request);
   }
-  py::dict out;
+  Dict out;
   out["query"] = token_steps(steps.query);
   out["key"] = token_steps(steps.key);
   out["seen"] = from_range(steps.seen);
@@ -100,10 +100,10 @@ py::dict explain_weight(const Run& run, const py::object& part, int layer, int h
   return out;
 }
 
-py::dict figures_of(const HeadFigures& figures) {
-  py::dict out, scores;
+Dict figures_of(const HeadFigures& figures) {
+  Dict out, scores;
   for (const PatternScore& pattern : figures.patterns)
-    scores[from_text(headlight::name_of(pattern.label))] = value_or_none(pattern.score);
+    scores.set(from_text(headlight::name_of(pattern.label)), value_or_none(pattern.score));
   out["label"] = from_text(figures.label_text());
   out["labels"] = list_of(figures.labels, [](Label label) { return from_text(headlight::name_of(label)); });
   out["scores"] = scores;
@@ -115,41 +115,40 @@ py::dict figures_of(const HeadFigures& figures) {
   return out;
 }
 
-py::list labels_of(const Model& model, const py::object& texts, const py::object& progress,
-                   const py::object& threads) {
+List labels_of(const Model& model, const Object& texts, const Object& progress, const Object& threads) {
   const std::vector<std::string> list = to_texts(texts, "texts");
   const Progress report = progress_of(progress);
   Context& ctx = context_for(threads);
   std::vector<LabelledHead> heads;
   {
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     heads = label_heads(ctx, model, list, report);
   }
   return list_of(heads, [](const LabelledHead& head) {
-    return py::make_tuple(from_part(head.part), head.place.layer, head.place.head, figures_of(head.text),
-                          figures_of(head.battery));
+    return tuple_of(from_part(head.part), head.place.layer, head.place.head, figures_of(head.text),
+                    figures_of(head.battery));
   });
 }
 
-py::list links_of(const Run& run, const py::object& link, const py::object& part) {
+List links_of(const Run& run, const Object& link, const Object& part) {
   const LinkRequest request{to_text(link, "link"), to_part_or_none(part)};
   std::vector<LinkScore> found;
   {
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     found = find_links(run, request);
   }
   return list_of(found, [](const LinkScore& score) {
-    return py::make_tuple(from_head(score.head), score.weight, score.chance, value_or_none(score.key));
+    return tuple_of(from_head(score.head), score.weight, score.chance, value_or_none(score.key));
   });
 }
 
-std::optional<HeadPlace> place_or_none(const py::object& value) {
+std::optional<HeadPlace> place_or_none(const Object& value) {
   if (value.is_none()) return std::nullopt;
-  return to_places(py::make_tuple(value)).front();
+  return to_places(tuple_of(value)).front();
 }
 
-py::dict compare_runs(const Run& a, const Run& b, const py::object& part, const py::object& query,
-                      const py::object& head_a, const py::object& head_b, const py::object& progress) {
+Dict compare_runs(const Run& a, const Run& b, const Object& part, const Object& query, const Object& head_a,
+                  const Object& head_b, const Object& progress) {
   const CompareRequest request{.part = to_part_or_none(part),
                                .query = query.is_none() ? std::string() : to_text(query, "query"),
                                .head_a = place_or_none(head_a),
@@ -157,16 +156,16 @@ py::dict compare_runs(const Run& a, const Run& b, const py::object& part, const 
   const Progress report = progress_of(progress);
   Comparison found;
   {
-    const py::gil_scoped_release free;
+    const ReleaseLock free;
     found = compare(a, b, request, report);
   }
-  const auto unit = [](const ComparedUnit& u) { return py::make_tuple(u.a, u.b); };
-  py::dict out;
+  const auto unit = [](const ComparedUnit& u) { return tuple_of(u.a, u.b); };
+  Dict out;
   out["by_words"] = found.by_words;
   out["rows"] = list_of(found.rows, unit);
   out["columns"] = list_of(found.columns, unit);
   out["heads"] = list_of(found.heads, [](const HeadDifference& d) {
-    return py::make_tuple(from_head(d.a), from_head(d.b), d.distance);
+    return tuple_of(from_head(d.a), from_head(d.b), d.distance);
   });
   out["weights_a"] = to_numpy(std::move(found.weights_a));
   out["weights_b"] = to_numpy(std::move(found.weights_b));
@@ -175,18 +174,18 @@ py::dict compare_runs(const Run& a, const Run& b, const py::object& part, const 
 
 }  // namespace
 
-void define_questions(py::module_& module) {
-  module.def("first_look", &look_first);
-  module.def("explain", &explain_weight);
-  module.def("label_heads", &labels_of);
-  module.def("find_links", &links_of);
-  module.def("compare", &compare_runs);
-  module.def("find_words", [](const Run& run, const py::object& part, bool of_keys, const py::object& words) {
+void define_questions(const Module& module) {
+  module.def<&look_first>("first_look");
+  module.def<&explain_weight>("explain");
+  module.def<&labels_of>("label_heads");
+  module.def<&links_of>("find_links");
+  module.def<&compare_runs>("compare");
+  module.def("find_words", [](const Run& run, const Object& part, bool of_keys, const Object& words) {
     const Part which = to_part(part);
     return from_range(
         find_words(of_keys ? run.keys(which) : run.queries(which), to_text(words, "words")).tokens);
   });
-  module.def("find_token", [](const Model& model, const py::object& text) {
+  module.def("find_token", [](const Model& model, const Object& text) {
     return find_token(model, to_text(text, "token"));
   });
   module.def("usual_position", [](const Run& run) { return usual_position(run); });

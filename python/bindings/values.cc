@@ -9,46 +9,45 @@
 namespace headlight::python {
 namespace {
 
-[[noreturn]] void refuse(const char* name, py::handle value, const char* need) {
+[[noreturn]] void refuse(const char* name, Handle value, const char* need) {
   PyErr_Clear();
   throw Error(ErrorKind::usage, "python.argument", concat(name, " is ", repr_of(value), "; need ", need));
 }
 
 }  // namespace
 
-std::string repr_of(py::handle value) {
+std::string repr_of(Handle value) {
   constexpr std::size_t most = 60;
-  const py::object text = py::reinterpret_steal<py::object>(PyObject_Repr(value.ptr()));
+  const Object text = Object::taken_or_empty(PyObject_Repr(value.ptr()));
   if (!text) {
     PyErr_Clear();
-    return concat("a ", Py_TYPE(value.ptr())->tp_name);
+    return concat("a ", type_name(value));
   }
-  const char* bytes = PyUnicode_AsUTF8(text.ptr());
+  const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), nullptr);
   if (bytes == nullptr) {
     PyErr_Clear();
-    return concat("a ", Py_TYPE(value.ptr())->tp_name);
+    return concat("a ", type_name(value));
   }
   std::string out(bytes);
-  if (out.size() > most || out.find('\n') != std::string::npos)
-    return concat("a ", Py_TYPE(value.ptr())->tp_name);
+  if (out.size() > most || out.find('\n') != std::string::npos) return concat("a ", type_name(value));
   return out;
 }
 
-Index to_index(py::handle value, const char* name) {
-  const py::object number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+Index to_index(Handle value, const char* name) {
+  const Object number = Object::taken_or_empty(PyNumber_Index(value.ptr()));
   if (!number) refuse(name, value, "an integer");
   const long long result = PyLong_AsLongLong(number.ptr());
   if (result == -1 && PyErr_Occurred() != nullptr) refuse(name, value, "an integer of at most 63 bits");
   return result;
 }
 
-double to_number(py::handle value, const char* name) {
+double to_number(Handle value, const char* name) {
   const double result = PyFloat_AsDouble(value.ptr());
   if (result == -1 && PyErr_Occurred() != nullptr) refuse(name, value, "a number");
   return result;
 }
 
-bool to_switch(py::handle value, const char* name) {
+bool to_switch(Handle value, const char* name) {
   if (value.ptr() == Py_True) return true;
   if (value.ptr() == Py_False || value.is_none()) return false;
   const int result = PyObject_IsTrue(value.ptr());
@@ -56,22 +55,20 @@ bool to_switch(py::handle value, const char* name) {
   return result != 0;
 }
 
-std::vector<Index> to_indices(py::handle values, const char* name) {
+std::vector<Index> to_indices(Handle values, const char* name) {
   std::vector<Index> out;
   if (values.is_none()) return out;
-  const py::object list = py::reinterpret_steal<py::object>(PySequence_Fast(values.ptr(), "need a sequence"));
+  const bool is_list = PyList_Check(values.ptr()) || PyTuple_Check(values.ptr());
+  const Object list =
+      is_list ? Object::borrowed(values) : Object::taken_or_empty(PySequence_List(values.ptr()));
   if (!list) refuse(name, values, "a sequence of integers");
-  const Py_ssize_t count = PySequence_Fast_GET_SIZE(list.ptr());
-  out.reserve(static_cast<std::size_t>(count));
   // The size is asked each time: converting a number may run Python code, which may change the list.
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.ptr()); ++i) {
-    const py::object item = py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list.ptr(), i));
-    out.push_back(to_index(item, name));
-  }
+  for (Py_ssize_t i = 0; i < PySequence_Size(list.ptr()); ++i)
+    out.push_back(to_index(Object::taken(PySequence_GetItem(list.ptr(), i)), name));
   return out;
 }
 
-std::pair<Index, Index> to_range(py::handle value, Index size, const char* name) {
+std::pair<Index, Index> to_range(Handle value, Index size, const char* name) {
   if (value.is_none()) return {0, size};
   constexpr const char* need = "a slice with step 1 or a pair (begin, end)";
   if (PySlice_Check(value.ptr())) {
@@ -107,7 +104,7 @@ Context& context_for(Index threads) {
   return *context;
 }
 
-Context& context_for(py::handle threads) {
+Context& context_for(Handle threads) {
   if (threads.is_none()) return default_context();
   const Index count = to_index(threads, "threads");
   if (count < 1)
@@ -116,14 +113,14 @@ Context& context_for(py::handle threads) {
   return context_for(count);
 }
 
-Progress progress_of(const py::object& given) {
-  py::object report = given;
+Progress progress_of(const Object& given) {
+  Object report = given;
   // True: a bar of tqdm, or None where that is not installed.
-  if (report.ptr() == Py_True) report = py::module_::import("headlight.notebook").attr("progress_bar")();
+  if (report.ptr() == Py_True) report = import("headlight.notebook").attr("progress_bar")();
   Progress progress;
   progress.cancelled = [] {
-    const py::gil_scoped_acquire hold;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    const HoldLock hold;
+    if (PyErr_CheckSignals() != 0) throw PythonError();
     return false;
   };
   if (report.is_none() || report.ptr() == Py_False) return progress;
@@ -132,13 +129,13 @@ Progress progress_of(const py::object& given) {
                 concat("progress is ", repr_of(report),
                        "; need True for a bar of tqdm, or a function of (what, done, total)"));
   // Its last reference may be released while the call does not hold the interpreter's lock.
-  const std::shared_ptr<py::object> kept(new py::object(report), [](py::object* object) {
-    const py::gil_scoped_acquire hold;
+  const std::shared_ptr<Object> kept(new Object(report), [](Object* object) {
+    const HoldLock hold;
     delete object;
   });
   progress.report = [kept](const ProgressStep& step) {
-    const py::gil_scoped_acquire hold;
-    (*kept)(py::str(step.what.data(), step.what.size()), step.done, step.total);
+    const HoldLock hold;
+    (*kept)(step.what, step.done, step.total);
   };
   return progress;
 }

@@ -49,9 +49,11 @@ def metadata():
 
 
 def tag():
-    python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    """The extension uses Python's limited API only, so one wheel is for every version from the first that has it."""
+    text = (ROOT / "cmake" / "python.cmake").read_text(encoding="utf-8")
+    major, minor = re.search(r"Py_LIMITED_API=0x(\w\w)(\w\w)0000", text).groups()
     platform = re.sub(r"[-.]", "_", sysconfig.get_platform())
-    return f"{python}-{python}-{platform}"
+    return f"cp{int(major, 16)}{int(minor, 16)}-abi3-{platform}"
 
 
 def compile_package(settings, prefix):

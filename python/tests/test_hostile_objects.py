@@ -3,6 +3,7 @@
 import copy
 import ctypes
 import gc
+import inspect
 import os
 import pickle
 import resource
@@ -98,10 +99,10 @@ class Instances(unittest.TestCase):
         self.assertGreaterEqual(len(native), 5)
         for kind in (*native, headlight.KvCache, headlight._headlight.KvCache):
             with self.assertRaises(TypeError, msg=str(kind)):
-                kind.__new__(kind)
-            with self.assertRaises(TypeError, msg=str(kind)):
                 object.__new__(kind)
         for kind in native:
+            with self.assertRaises(TypeError, msg=str(kind)):
+                kind.__new__(kind)
             with self.assertRaises(TypeError, msg=str(kind)):
                 kind()
             with self.assertRaises(TypeError, msg=str(kind)):
@@ -121,10 +122,35 @@ class Instances(unittest.TestCase):
                 pass
 
         cache = Early()
-        self.assertIn("__init__", str(cache.problem))
+        self.assertIn("Early.__init__ has not run", str(cache.problem))
         cache.append(X, X)
         self.assertEqual(cache.length(), 5)
-        self.assertRaises(TypeError, Never)
+        for empty in (Never(), headlight.KvCache.__new__(headlight.KvCache)):
+            for call in (empty.length, empty.reset, empty.read, lambda: empty.append(X, X), lambda: empty.attention(X),
+                         lambda: empty.items, lambda: empty.nbytes):
+                with self.assertRaises(headlight.Error) as raised:
+                    call()
+                self.assertEqual(raised.exception.code, "python.init")
+
+    def test_arguments_of_methods(self):
+        cache = headlight.KvCache(kv_heads=2, dim=8, value_dim=np.int64(8))
+        with self.assertRaises(TypeError):  # another thread may be using what it would replace
+            cache.__init__(kv_heads=2, dim=8)
+        with self.assertRaisesRegex(TypeError, "needs the argument dim"):
+            headlight.KvCache(kv_heads=2)
+        with self.assertRaisesRegex(TypeError, "dtype is a int; need a str"):
+            headlight.KvCache(kv_heads=2, dim=8, dtype=3)
+        for call, part in ((lambda: cache.length(0, 1), "takes 1"), (lambda: cache.length(1.5), "item is a float; need an integer"),
+                           (lambda: cache.length(2**70), "item is outside"), (lambda: cache.length(key=3), "no argument key"),
+                           (lambda: cache.truncate(0), "needs the argument length"), (lambda: cache.truncate(0, item=0), "twice"),
+                           (lambda: type(cache).length(3), "descriptor"), (lambda: headlight._headlight.explain(cache), "needs 6"),
+                           (lambda: headlight._headlight.usual_position(cache), "a KvCache is given"),
+                           (lambda: headlight._headlight.figure(3, "svg", {}), "a int is given")):
+            with self.assertRaisesRegex(TypeError, part):
+                call()
+        self.assertEqual(cache.length(item=np.int32(0)), 0)
+        self.assertEqual(str(inspect.signature(cache.truncate)), "(item, length)")
+        self.assertEqual(str(inspect.signature(cache.append)), "(k, v, counts=None)")
 
     def test_copies(self):
         cache = headlight.KvCache(kv_heads=2, dim=8)

@@ -67,7 +67,8 @@ def navigation_html(here, root):
 def contents_html(contents):
     if len(contents) < 2:
         return ""
-    items = "".join(f'<li class="level{level}"><a href="#{html.escape(anchor)}">{name}</a></li>' for level, anchor, name in contents)
+    items = "".join(f'<li class="level{level}"><a href="#{html.escape(anchor)}">{name.replace("_", "_<wbr>")}</a></li>'
+                    for level, anchor, name in contents)
     return f"<h2>On this page</h2><ul>{items}</ul>"
 
 
