@@ -2,6 +2,7 @@
 // those among the first `beams` that end it are its hypotheses, the best `beams` others are continued.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/call_scope.h"
 #include "core/concat.h"
@@ -127,7 +128,9 @@ class Search {
     ctx_.pool().run(static_cast<Index>(slots.size()), ctx_.threads(), [&](int /*worker*/, Index i) {
       const Index slot = slots[static_cast<std::size_t>(i)];
       float* row = logits.as<float>() + slot * vocabulary;
+      if (facts_.rules.renormalized) forbid(row);
       kernels.log_softmax(row, row, vocabulary);
+      if (!facts_.rules.renormalized) forbid(row);
       found_[static_cast<std::size_t>(slot)] =
           top_tokens(row, vocabulary, std::min(choices(), vocabulary), best_.data() + slot * choices());
     });
@@ -135,6 +138,10 @@ class Search {
       if (found_[static_cast<std::size_t>(slot)] == 0)
         throw Error(ErrorKind::numeric, "model.logits",
                     "beam search: the logits of the model are not finite");
+  }
+
+  void forbid(float* row) const {
+    for (const std::int32_t token : facts_.rules.never) row[token] = -std::numeric_limits<float>::infinity();
   }
 
   [[nodiscard]] bool ends(std::int32_t token) const {
@@ -202,7 +209,20 @@ class Search {
     next_.resize(static_cast<std::size_t>(used));
   }
 
+  // Every beam ends here, whatever the probability of that.
+  void end_all(Sentence& sentence) const {
+    for (std::size_t b = 0; b < sentence.beams.size(); ++b) {
+      const Beam& beam = sentence.beams[b];
+      finish(sentence,
+             {beam.score, penalty_of(sentence, beam, facts_.ends.front()), static_cast<Index>(b),
+              facts_.ends.front()},
+             true);
+    }
+    sentence.done = true;
+  }
+
   void advance(Sentence& sentence, const Tensor& scores, bool last) {
+    if (last && facts_.rules.forced_end) return end_all(sentence);
     const std::vector<Candidate> candidates = best_candidates(sentence, scores);
     std::vector<Candidate> going;
     for (std::size_t rank = 0; rank < candidates.size(); ++rank) {

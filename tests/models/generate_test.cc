@@ -58,6 +58,27 @@ TEST_P(GoldenTranslation, GreedyAndBeams) {
   }
 }
 
+// The same of the larger set, whose other tests are in golden2_test.cc.
+class Golden2Translation : public GoldenText {};
+TEST_P(Golden2Translation, GreedyAndBeams) {
+  const Golden golden(folder_);
+  const LoadedTransformer loaded = load_transformer(folder_.string());
+  const Tokens source = golden.tokens("input_ids", "attention_mask");
+  const Index most = golden.at("greedy.output_ids").dim(1) - 1;
+  const auto written = transform(ctx_, *loaded.model, source, {.most = most, .stop_at_eos = false});
+  for (Index b = 0; b < 2; ++b)
+    EXPECT_EQ(written.at(static_cast<std::size_t>(b)), row(golden.at("greedy.output_ids"), b, 1));
+  const auto found = beam_search(ctx_, *loaded.model, source, {.beams = 4, .most = 10});
+  const std::int32_t eos = loaded.model->config().end();
+  for (Index b = 0; b < 2; ++b) {
+    const auto s = static_cast<std::size_t>(b);
+    std::vector<std::int32_t> best = row(golden.at("beam4.output_ids"), b, 1);
+    best.erase(std::find(best.begin(), best.end(), eos), best.end());
+    EXPECT_EQ(found.at(s).at(0).tokens, best);
+    EXPECT_NEAR(found.at(s).at(0).score, golden.at("beam4.sequences_scores").at(b), 1e-4);
+  }
+}
+
 constexpr const char* kGreedy[] = {
     "gpt2",  "gpt_neo", "gpt_neox", "llama",           "llama3_rope",   "llama_bf16",   "qwen2_sharded",
     "qwen3", "gemma",   "gemma2",   "gemma3",          "mistral",       "phi",          "phi3",
