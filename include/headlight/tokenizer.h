@@ -58,6 +58,9 @@ class Tokenizer {
   [[nodiscard]] std::string decode(std::span<const TokenId> ids,
                                    SpecialTokens special = SpecialTokens::leave_out) const;
 
+  // Encodes translations, for files that have another model for them (opus-mt); otherwise the same tokenizer.
+  [[nodiscard]] Tokenizer for_target() const;
+
   [[nodiscard]] std::int32_t size() const noexcept;                         // ids are 0 … size-1
   [[nodiscard]] std::string_view token(TokenId id) const;                   // as in the vocabulary: "Ġcat"
   [[nodiscard]] std::optional<TokenId> find(std::string_view token) const;  // special or not

@@ -23,19 +23,6 @@ constexpr std::size_t kLongestText = std::size_t{1} << 24;
 constexpr const char* kModelHelp = "Model name, folder or .gguf file";
 constexpr const char* kAdapterHelp = "An adapter for the model, from headlight train or PEFT";
 
-void add_numbers(CLI::App& command, const std::string& name, std::vector<std::int32_t>& list,
-                 const std::string& description) {
-  const auto read = [&list, name](const std::string& text) {
-    for (const std::string& part : split_list(text)) {
-      const auto value = parse_integer(part);
-      if (!value || *value < 0 || *value > std::numeric_limits<std::int32_t>::max())
-        refuse_value(name, text, "integers separated by commas: 5,17,3");
-      list.push_back(static_cast<std::int32_t>(*value));
-    }
-  };
-  add_reader(command, name, read, description)->type_name("N,N,…");
-}
-
 void read_heads(const std::string& name, const std::string& text, std::vector<HeadPlace>& heads) {
   constexpr Index most = 100000;
   for (const std::string& part : split_list(text)) {
@@ -156,6 +143,19 @@ void add_model_or(CLI::App& command, const std::string& argument, std::string& m
   };
   add_reader(command, argument, read, description)->type_name("");
   add_reader(command, "--model", read, concat("The same as ", argument))->type_name("NAME|PATH");
+}
+
+void add_numbers(CLI::App& command, const std::string& name, std::vector<std::int32_t>& list,
+                 const std::string& description) {
+  const auto read = [&list, name](const std::string& text) {
+    for (const std::string& part : split_list(text)) {
+      const auto value = parse_integer(part);
+      if (!value || *value < 0 || *value > std::numeric_limits<std::int32_t>::max())
+        refuse_value(name, text, "integers separated by commas: 5,17,3");
+      list.push_back(static_cast<std::int32_t>(*value));
+    }
+  };
+  add_reader(command, name, read, description)->type_name("N,N,…");
 }
 
 void add_model_input(CLI::App& command, InputOptions& input, const std::string& text_description) {

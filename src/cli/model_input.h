@@ -35,6 +35,9 @@ void add_models(CLI::App& command, ModelList& models);
 // For commands about files, whose argument names the model: adds --model as a synonym, as in all other commands.
 void add_model_or(CLI::App& command, const std::string& argument, std::string& model,
                   const std::string& description);
+// "5,17,3": token ids, for example.
+void add_numbers(CLI::App& command, const std::string& name, std::vector<std::int32_t>& list,
+                 const std::string& description);
 void add_part(CLI::App& command, std::optional<Part>& part);
 // --head L.H, several with commas.
 void add_heads(CLI::App& command, std::vector<HeadPlace>& heads, const std::string& name = "--head",

@@ -55,11 +55,12 @@ LossTask text_task(const LoadedModel& loaded, std::string_view text, Index limit
 LossTask pair_task(const LoadedModel& loaded, std::span<const TextPair> pairs) {
   const Tokenizer& tokenizer = tokenizer_of(loaded, models::ModelKind::encoder_decoder, "an encoder-decoder",
                                             "evaluate decoders on a text: --corpus FILE");
+  const Tokenizer of_target = tokenizer.for_target();
   const Index most = models::context_of(loaded.model->config());
   LossTask task;
   for (const auto& [source, translation] : pairs) {
     const std::vector<TokenId> from = tokenizer.encode(source);
-    const EncodedText written = read_text(tokenizer, translation);
+    const EncodedText written = read_text(of_target, translation);
     const Index longest = std::max(static_cast<Index>(from.size()), written.size());
     if (from.empty() || (most > 0 && longest > most)) continue;
     models::Batch& part = part_with_room(task);

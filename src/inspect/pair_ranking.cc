@@ -44,7 +44,7 @@ HeadLinks half_of(const HeadLinks& head, Half half) {
 ModelInput input_of(Context& ctx, const LoadedModel& loaded, const PairLine& pair, Part part) {
   ModelInput input{.source = read_text(*loaded.tokenizer, pair.text)};
   if (!loaded.has(Part::cross)) return input;
-  if (!pair.target.empty()) input.written = read_text(*loaded.tokenizer, pair.target);
+  if (!pair.target.empty()) input.written = read_text(loaded.tokenizer->for_target(), pair.target);
   else if (part != Part::encoder) input.written = translate(ctx, loaded, input.source);
   return input;
 }

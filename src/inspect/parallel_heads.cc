@@ -138,7 +138,7 @@ ParallelReport score_parallel(Context& ctx, const LoadedModel& loaded, std::span
     if (progress) progress(static_cast<double>(done++) / static_cast<double>(pairs.size()));
     const std::vector<WordLink> links = derive_links(*from, *to);
     const ModelInput input{.source = read_text(*loaded.tokenizer, from->text),
-                           .written = read_text(*loaded.tokenizer, to->text)};
+                           .written = read_text(loaded.tokenizer->for_target(), to->text)};
     if (!fits(loaded, input.source) || !fits(loaded, input.written)) {
       ++report.too_long;
       continue;

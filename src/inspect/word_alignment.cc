@@ -78,7 +78,7 @@ std::vector<AlignmentScore> score_alignment(Context& ctx, const LoadedModel& loa
   std::vector<AlignmentScore> scores;
   for (const AlignedSentence& sentence : sentences) {
     const ModelInput input{.source = read_text(*loaded.tokenizer, sentence.source),
-                           .written = read_text(*loaded.tokenizer, sentence.written)};
+                           .written = read_text(loaded.tokenizer->for_target(), sentence.written)};
     MapRecorder recorder({.part = Part::cross});
     (void)watch(ctx, loaded, input, recorder);
     const std::vector<Word> from = words_of(input.written), to = words_of(input.source);

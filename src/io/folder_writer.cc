@@ -53,6 +53,10 @@ FolderWriter::~FolderWriter() {
 void FolderWriter::begin(const std::string& file) {
   file_ = parent_ + "/" + name_ + "/" + file;
   const std::string path = temporary_ + "/" + file;
+  if (const std::size_t slash = file.find('/'); slash != std::string::npos) {
+    const std::string folder = temporary_ + "/" + file.substr(0, slash);
+    if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) fail_file(file_, "write", errno);
+  }
   fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd_ < 0) fail_file(file_, "write", errno);
 }

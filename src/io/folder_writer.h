@@ -17,7 +17,8 @@ class FolderWriter {
   FolderWriter(const FolderWriter&) = delete;
   FolderWriter& operator=(const FolderWriter&) = delete;
 
-  // Writes files one after the other: begin, write as often as needed, end (which flushes it to the disk).
+  // Files one after the other: begin, write as often as needed, end (which flushes it to the disk). A name may have one
+  // slash: "folder/file".
   void begin(const std::string& file);
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }

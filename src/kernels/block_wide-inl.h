@@ -136,8 +136,8 @@ template <StoredType kType, int kRows>
 HWY_INLINE void dot_wide(const std::byte* w, const ByteRow* x, Index depth, float* to) {
   using B = WideBlocks<kType>;
   constexpr int kOffset = Blocks<kType>::kOffset;
-  constexpr Index kAhead = 1024;       // bytes
-  __m512 sums[kRows][2], rest[kRows];  // rest: the correction for minima or for the offset of codes
+  constexpr Index kAhead = kBlocksAhead;
+  __m512 sums[kRows][2], rest[kRows];  // rest: what minima or the offset of codes take away
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r) sums[r][0] = sums[r][1] = rest[r] = _mm512_setzero_ps();
   for (Index k = 0; k < depth; k += 256, w += B::kBytes) {

@@ -16,13 +16,14 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Products of one group of rows of w with some rows of x. The rows of a group are `apart` rows from each other, and
-// the next group starts one row further: few long streams, which the hardware prefetches. With neighbouring rows there
-// would be many short streams, and a single row would need its own pass over x.
+// Products of one group of rows of w with some rows of x. The rows of a group lie `apart` rows from each other, and
+// the next group follows right behind: few long streams, which the hardware prefetches. Neighbours
+// would be as many short streams. A single row needs its own pass over x, which is free while x is in the L1 cache.
 template <StoredType kType, int kRows, int kGroup>
 struct Dots {
   using Vec = WideVec<kType>;
-  static constexpr Index kAhead = 1024;  // bytes: helps if a long x fills the L1 cache
+  // Bytes. One stream needs as much on its way as four have together; 2 KB for each of four gained nothing.
+  static constexpr Index kAhead = kGroup == 1 ? 8192 : 1024;
   const std::byte* w[kGroup];
   const float* x[kRows];
   Index column, apart;

@@ -2,6 +2,8 @@
 // those among the first `beams` that end it are its hypotheses, the best `beams` others are continued.
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 
 #include "core/call_scope.h"
 #include "core/concat.h"
@@ -127,7 +129,9 @@ class Search {
     ctx_.pool().run(static_cast<Index>(slots.size()), ctx_.threads(), [&](int /*worker*/, Index i) {
       const Index slot = slots[static_cast<std::size_t>(i)];
       float* row = logits.as<float>() + slot * vocabulary;
+      if (facts_.rules.renormalized) forbid(row);
       kernels.log_softmax(row, row, vocabulary);
+      if (!facts_.rules.renormalized) forbid(row);
       found_[static_cast<std::size_t>(slot)] =
           top_tokens(row, vocabulary, std::min(choices(), vocabulary), best_.data() + slot * choices());
     });
@@ -135,6 +139,10 @@ class Search {
       if (found_[static_cast<std::size_t>(slot)] == 0)
         throw Error(ErrorKind::numeric, "model.logits",
                     "beam search: the logits of the model are not finite");
+  }
+
+  void forbid(float* row) const {
+    for (const std::int32_t token : facts_.rules.never) row[token] = -std::numeric_limits<float>::infinity();
   }
 
   [[nodiscard]] bool ends(std::int32_t token) const {
@@ -202,7 +210,31 @@ class Search {
     next_.resize(static_cast<std::size_t>(used));
   }
 
+  // Would the best open text be among the finished ones, if it ended at its present length?
+  [[nodiscard]] bool may_improve(const Sentence& sentence, const Candidate& best) const {
+    std::vector<double> scores;
+    for (const Hypothesis& h : sentence.finished) scores.push_back(h.score - h.penalty);
+    const auto worst = scores.begin() + (options_.beams - 1);
+    std::nth_element(scores.begin(), worst, scores.end(), std::greater<>());
+    const std::size_t length = sentence.beams[static_cast<std::size_t>(best.beam)].tokens.size() + 1;
+    return (best.score - best.penalty) / std::pow(static_cast<double>(length), options_.length_penalty) >
+           *worst;
+  }
+
+  // Every beam ends here, whatever the probability of that.
+  void end_all(Sentence& sentence) const {
+    for (std::size_t b = 0; b < sentence.beams.size(); ++b) {
+      const Beam& beam = sentence.beams[b];
+      finish(sentence,
+             {beam.score, penalty_of(sentence, beam, facts_.ends.front()), static_cast<Index>(b),
+              facts_.ends.front()},
+             true);
+    }
+    sentence.done = true;
+  }
+
   void advance(Sentence& sentence, const Tensor& scores, bool last) {
+    if (last && facts_.rules.forced_end) return end_all(sentence);
     const std::vector<Candidate> candidates = best_candidates(sentence, scores);
     std::vector<Candidate> going;
     for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
@@ -211,7 +243,9 @@ class Search {
       if ((end || last) && static_cast<Index>(rank) < options_.beams) finish(sentence, c, end);
       if (!end && static_cast<Index>(going.size()) < options_.beams) going.push_back(c);
     }
-    sentence.done = last || static_cast<Index>(sentence.finished.size()) >= options_.beams || going.empty();
+    sentence.done = last || going.empty() ||
+                    (static_cast<Index>(sentence.finished.size()) >= options_.beams &&
+                     !(facts_.rules.searches_on && may_improve(sentence, going.front())));
     if (!sentence.done) move_on(sentence, going);
   }
 

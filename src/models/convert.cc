@@ -46,7 +46,14 @@ constexpr std::string_view kCompanions[] = {"config.json",
                                             "README.md",
                                             "LICENSE",
                                             "LICENSE.txt",
-                                            "sentencepiece.bpe.model"};
+                                            "sentencepiece.bpe.model",
+                                            "spm.model",
+                                            "chat_template.jinja",
+                                            "chat_template.json",
+                                            "modules.json",
+                                            "1_Pooling/config.json",
+                                            "sentence_bert_config.json",
+                                            "config_sentence_transformers.json"};
 
 std::string_view file_type(StoredAs type) {
   switch (type) {

@@ -31,6 +31,7 @@ std::string kind_of(const Tokenizer& tokenizer) {
   if (std::holds_alternative<text::UnigramParts>(model)) return "unigram";
   if (std::holds_alternative<text::WordPieceParts>(model)) return "WordPiece";
   if (std::holds_alternative<text::WordLevelParts>(model)) return "whole words";
+  if (std::holds_alternative<text::SentencePairParts>(model)) return "two SentencePiece models";
   const bool bpe = std::get<text::SentencePieceParts>(model).kind == text::SentencePieceParts::Kind::bpe;
   return bpe ? "SentencePiece BPE" : "SentencePiece unigram";
 }

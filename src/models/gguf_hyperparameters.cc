@@ -70,7 +70,12 @@ void GgufHyperparameters::refuse(std::string_view code, const std::string& what)
 
 Error GgufHyperparameters::refusal(Key key, const std::string& why) const {
   const KeyRow& row = row_of(key);
-  const std::string field = row.way == GgufWay::value && has(key) ? whole(row.gguf.front()) + ": " : "";
+  std::string field = row.way == GgufWay::value && has(key) ? whole(row.gguf.front()) : "";
+  const io::GgufValue* value = field.empty() ? nullptr : file_.find_value(field);
+  const bool counts =
+      value != nullptr && (value->type == io::GgufType::u32 || value->type == io::GgufType::i32);
+  const std::optional<std::int64_t> number = counts ? file_.integer(field) : std::nullopt;
+  if (!field.empty()) field += number ? fmt::format(" is {}: ", *number) : ": ";
   return {ErrorKind::input, fmt::format("gguf.{}", row.code.empty() ? "kind" : row.code),
           fmt::format("{}: {}{}", escaped(file_.name()), field, why)};
 }

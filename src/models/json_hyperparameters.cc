@@ -11,6 +11,27 @@ namespace {
 
 using Kind = io::Json::Kind;
 
+std::string value_text(const io::Json& value);
+
+// Short lists and objects as they are; of long ones the beginning.
+std::string entries_text(const io::Json& value) {
+  constexpr std::size_t kRoom = 80;
+  const bool object = value.is(Kind::object);
+  std::string text = object ? "{" : "[";
+  for (std::size_t i = 0; i < value.items().size(); ++i) {
+    if (text.size() > kRoom) {
+      text += ", …";
+      break;
+    }
+    text += i == 0 ? "" : ", ";
+    if (object) text += fmt::format("\"{}\": ", escaped(value.keys()[i], 40));
+    const io::Json& item = value.items()[i];
+    const bool nested = item.is(Kind::list) || item.is(Kind::object);
+    text += nested ? (item.is(Kind::list) ? "[…]" : "{…}") : value_text(item);
+  }
+  return text + (object ? "}" : "]");
+}
+
 std::string value_text(const io::Json& value) {
   switch (value.kind()) {
     case Kind::null: return "null";
@@ -18,10 +39,10 @@ std::string value_text(const io::Json& value) {
     case Kind::integer: return fmt::format("{}", value.integer());
     case Kind::real: return fmt::format("{}", value.real());
     case Kind::text: return fmt::format("\"{}\"", escaped(value.text(), 40));
-    case Kind::list: return fmt::format("a list of {}", value.items().size());
+    case Kind::list:
     case Kind::object: break;
   }
-  return "an object";
+  return entries_text(value);
 }
 
 // Fields that change the computation in some family, and the number at which they do not. The other neutral values are null,

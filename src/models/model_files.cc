@@ -28,6 +28,32 @@ void drop_missing_head(TransformerConfig& config, const WeightSource& weights) {
   config.head.absent = true;
 }
 
+// Only what changes a beam search of Headlight; lengths and numbers of beams are options of the command.
+WritingRules writing_rules(const io::Json& json, const TransformerConfig& config) {
+  WritingRules rules;
+  if (const io::Json* words = json.find("bad_words_ids");
+      words != nullptr && !words->is(io::Json::Kind::null)) {
+    for (const io::Json& word : words->items()) {
+      if (word.items().size() != 1)
+        throw Error(
+            ErrorKind::input, "generation.words",
+            fmt::format("{}: bad_words_ids has a sequence of {} tokens; only single tokens are supported",
+                        escaped(json.file()), word.items().size()));
+      const std::int64_t token = word.items()[0].integer();
+      if (token < 0 || token >= config.vocabulary)
+        throw Error(ErrorKind::input, "generation.words",
+                    fmt::format("{}: bad_words_ids has token {}; the model has tokens 0 to {}",
+                                escaped(json.file()), token, config.vocabulary - 1));
+      rules.never.push_back(static_cast<std::int32_t>(token));
+    }
+  }
+  rules.searches_on = !json.boolean_or("early_stopping", false);
+  rules.renormalized = json.boolean_or("renormalize_logits", false);
+  const std::vector<std::int32_t> end = tokens_of(json, "forced_eos_token_id");
+  rules.forced_end = !end.empty() && config.is_end(end.front());
+  return rules;
+}
+
 }  // namespace
 
 ModelFiles::ModelFiles(const std::string& path) : path_(path) {
@@ -71,6 +97,7 @@ DescribedTransformer ModelFiles::describe() const {
     const io::Json json =
         io::Json::parse(folder_->read(kGeneration, kLargestConfig), folder_->path_of(kGeneration));
     for (const std::int32_t end : tokens_of(json, "eos_token_id")) add_end(c, end);
+    if (c.kind == ModelKind::encoder_decoder) c.writing = writing_rules(json, c);
   }
   return described;
 }

@@ -19,8 +19,8 @@ struct FoundTokenizer {
   std::vector<TokenId> ends = {};
   std::string why_not = {};
 };
-// From a folder: the first of tokenizer.json, tokenizer.model, spiece.model, the only *.model, vocab.json with
-// merges.txt, vocab.txt. Throws Error{input} if that one is invalid.
+// Of a folder: the first of tokenizer.json, tokenizer.model, spiece.model, the only *.model, vocab.json with merges.txt,
+// vocab.json with source.spm and target.spm, vocab.txt. Throws Error{input} if that one is invalid.
 [[nodiscard]] FoundTokenizer find_tokenizer(const io::Folder& folder);
 [[nodiscard]] FoundTokenizer find_tokenizer(const io::Gguf& file);
 
@@ -41,6 +41,10 @@ void save_tokenizer(const Tokenizer& tokenizer, const std::string& folder, Exist
 
 // From the bytes of a SentencePiece model. `name` is for messages.
 [[nodiscard]] Tokenizer tokenizer_from_sentence_piece(std::string_view bytes, const std::string& name);
+
+// The three files of opus-mt: vocab.json has the ids of the pieces of source.spm and target.spm.
+[[nodiscard]] Tokenizer tokenizer_from_sentence_pair(const io::Json& vocab, std::string_view source,
+                                                     std::string_view target);
 
 // BERT's vocabulary, one token per line.
 [[nodiscard]] Tokenizer tokenizer_from_vocab_txt(std::string_view text, const std::string& name,

@@ -13,6 +13,7 @@
 #include "models/file_format.h"
 #include "models/tokenizer_file.h"
 #include "models/tokenizer_gguf.h"
+#include "models/tokenizer_pieces.h"
 #include "models/tokenizer_vocab.h"
 #include "text/pattern.h"
 
@@ -76,11 +77,6 @@ std::string read_named(const io::Folder& folder, const std::string& name) {
 
 Json json_named(const io::Folder& folder, const std::string& name) {
   return Json::parse(read_named(folder, name), folder.path_of(name));
-}
-
-std::optional<Json> tokenizer_config(const io::Folder& folder) {
-  if (!folder.has("tokenizer_config.json")) return std::nullopt;
-  return json_named(folder, "tokenizer_config.json");
 }
 
 // The names that end in .model, sorted.
@@ -179,23 +175,27 @@ Tokenizer load_gpt(const io::Folder& folder) {
 // Which file of a folder is the tokenizer. The only list of them.
 struct TokenizerFile {
   std::string_view name, companion;
-  Tokenizer (*load)(const io::Folder& folder, const std::string& name);
+  // Nothing, if it cannot be used; `why_not` then has the reason.
+  std::optional<Tokenizer> (*load)(const io::Folder& folder, const std::string& name, std::string& why_not);
 };
-Tokenizer load_json(const io::Folder& folder, const std::string& name) {
+using Reason = std::string;
+std::optional<Tokenizer> load_json(const io::Folder& folder, const std::string& name, Reason&) {
   return tokenizer_from_json(json_named(folder, name));
-}
-Tokenizer load_sentence_piece(const io::Folder& folder, const std::string& name) {
-  return tokenizer_from_sentence_piece(read_named(folder, name), folder.path_of(name));
 }
 constexpr std::string_view kAnyModel = "*.model";
 constexpr TokenizerFile kTokenizerFiles[] = {
     {"tokenizer.json", "", load_json},
-    {"tokenizer.model", "", load_sentence_piece},
-    {"spiece.model", "", load_sentence_piece},
-    {kAnyModel, "", load_sentence_piece},
+    {"tokenizer.model", "", tokenizer_from_pieces},
+    {"spiece.model", "", tokenizer_from_pieces},
+    {kAnyModel, "", tokenizer_from_pieces},
     {"vocab.json", "merges.txt",
-     [](const io::Folder& folder, const std::string&) { return load_gpt(folder); }},
-    {"vocab.txt", "", [](const io::Folder& folder, const std::string&) { return load_bert(folder); }},
+     [](const io::Folder& folder, const std::string&, Reason&) { return std::optional(load_gpt(folder)); }},
+    {"vocab.json", "source.spm",
+     [](const io::Folder& folder, const std::string&, Reason&) {
+       return std::optional(tokenizer_from_pair_files(folder));
+     }},
+    {"vocab.txt", "",
+     [](const io::Folder& folder, const std::string&, Reason&) { return std::optional(load_bert(folder)); }},
 };
 
 // Nothing, with the reason unless the file does not exist.
@@ -214,7 +214,7 @@ std::optional<Tokenizer> try_file(const TokenizerFile& file, const io::Folder& f
     why_not = concat("has ", name, " without ", file.companion);
     return std::nullopt;
   }
-  return file.load(folder, name);
+  return file.load(folder, name, why_not);
 }
 
 // eos_token of tokenizer_config.json: a text, or an object with a text.
@@ -260,7 +260,7 @@ FoundTokenizer find_tokenizer(const io::Folder& folder) {
   found.why_not = concat(escaped(folder.path()), ": no tokenizer in this folder",
                          found.why_not.empty() ? "" : "; it ", found.why_not,
                          ".\nExpected tokenizer.json, tokenizer.model, spiece.model, one *.model, "
-                         "vocab.json with merges.txt, or vocab.txt.");
+                         "vocab.json with merges.txt or with source.spm and target.spm, or vocab.txt.");
   return found;
 }
 

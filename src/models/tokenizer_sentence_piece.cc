@@ -147,9 +147,7 @@ void read_normalizer_spec(Message message, SentencePieceParts& parts) {
   }
 }
 
-}  // namespace
-
-Tokenizer tokenizer_from_sentence_piece(std::string_view bytes, const std::string& name) {
+SentencePieceParts read_parts(std::string_view bytes, const std::string& name) {
   SentencePieceParts parts;
   Message message(bytes, name);
   while (const auto field = message.next()) {
@@ -158,8 +156,39 @@ Tokenizer tokenizer_from_sentence_piece(std::string_view bytes, const std::strin
     if (field->number == 3) read_normalizer_spec(message.message(*field), parts);
   }
   if (parts.vocab.count() == 0) message.refuse("it has no pieces");
+  return parts;
+}
+
+}  // namespace
+
+Tokenizer tokenizer_from_sentence_piece(std::string_view bytes, const std::string& name) {
   text::TokenizerParts whole;
-  whole.model = std::move(parts);
+  whole.model = read_parts(bytes, name);
+  return make_named_tokenizer(std::move(whole), name);
+}
+
+Tokenizer tokenizer_from_sentence_pair(const io::Json& vocab, std::string_view source,
+                                       std::string_view target) {
+  const std::string& name = vocab.file();
+  text::SentencePairParts pair;
+  pair.source = read_parts(source, concat(name, " (source.spm)"));
+  pair.target = read_parts(target, concat(name, " (target.spm)"));
+  pair.vocab = read_vocab(vocab);
+  const auto unknown = pair.vocab.find("<unk>"), end = pair.vocab.find("</s>");
+  if (!unknown || !end)
+    throw Error(ErrorKind::input, "tokenizer.vocab",
+                concat(escaped(name), ": has no token ", unknown ? "</s>" : "<unk>"));
+  pair.unknown = *unknown;
+  text::TokenizerParts whole;
+  for (const char* special : {"</s>", "<unk>", "<pad>"})
+    if (const auto id = pair.vocab.find(special))
+      whole.added.push_back({.id = *id, .content = special, .special = true});
+  using Kind = text::TemplatePiece::Kind;
+  const std::vector<text::TemplatePiece> single = {{Kind::first, {}, 0}, {Kind::special, "</s>", 0}};
+  const std::vector<text::TemplatePiece> both = {
+      {Kind::first, {}, 0}, {Kind::second, {}, 0}, {Kind::special, "</s>", 0}};
+  whole.post_processor = {text::Template{single, both, {{"</s>", {{"</s>", *end}}}}}};
+  whole.model = std::move(pair);
   return make_named_tokenizer(std::move(whole), name);
 }
 

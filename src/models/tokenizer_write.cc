@@ -217,6 +217,12 @@ struct ModelWriter {
     throw Error(ErrorKind::usage, "tokenizer.write",
                 "tokenizer: a SentencePiece model has no tokenizer.json form here; keep its .model file");
   }
+  void operator()(const SentencePairParts&) const {
+    throw Error(
+        ErrorKind::usage, "tokenizer.write",
+        "tokenizer: two SentencePiece models have no tokenizer.json form; keep vocab.json, source.spm "
+        "and target.spm");
+  }
 };
 
 void write_added(JsonWriter& w, const std::vector<AddedToken>& tokens) {

@@ -65,6 +65,15 @@ struct HeadConfig {
   bool operator==(const HeadConfig&) const = default;
 };
 
+// What generation_config.json says about the tokens of translations.
+struct WritingRules {
+  std::vector<std::int32_t> never = {};  // bad_words_ids: tokens that are not written
+  bool renormalized = false;             // renormalize_logits: probabilities are those without these tokens
+  bool searches_on = false;              // early_stopping is not true: until no open text can become better
+  bool forced_end = false;               // forced_eos_token_id: the last token of the longest text is its end
+  bool operator==(const WritingRules&) const = default;
+};
+
 struct TransformerConfig {
   std::string family = "gpt2";  // the family whose file format it uses: src/models/families.h
   ModelKind kind = ModelKind::decoder;
@@ -87,6 +96,7 @@ struct TransformerConfig {
   double initial_range = 0.02;
   std::int32_t bos = -1, pad = -1, decoder_start = -1;  // token ids; -1: none
   std::vector<std::int32_t> ends = {};                  // any of them ends a text; the first is written
+  WritingRules writing = {};
   bool pad_fixed = false;  // the embedding of `pad` is not trained; Marian starts sentences with it
 
   bool rows_in_groups =

@@ -25,7 +25,7 @@ void copy_rows(const Tensor& from, Index first, Index count, Tensor& to, Index a
 
 Writer::Facts TransformerWriter::facts() const {
   const TransformerConfig& c = model_.config();
-  return {c.vocabulary, context_of(c), c.decoder_start, c.ends};
+  return {c.vocabulary, context_of(c), c.decoder_start, c.ends, c.writing};
 }
 
 // Keys of the source are shared by all slots of a sentence.

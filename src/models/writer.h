@@ -14,6 +14,7 @@ class Writer {
     Index context = 0;  // longest sequence in tokens; 0: no known limit
     std::int32_t start = -1;
     std::vector<std::int32_t> ends = {};
+    WritingRules rules = {};
   };
 
   virtual ~Writer() = default;

@@ -15,6 +15,8 @@ using inspect::ModelInput;
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::usage, "prompt", what); }
 
+constexpr std::string_view kTarget = "target_ids";  // the field for ids of a translation
+
 EncodedText read(const LoadedModel& loaded, const std::string& text, const std::vector<std::int32_t>& ids,
                  std::string_view field) {
   const Tokenizer* tokenizer = loaded.tokenizer ? &*loaded.tokenizer : nullptr;
@@ -24,7 +26,7 @@ EncodedText read(const LoadedModel& loaded, const std::string& text, const std::
                 concat("\"", escaped(loaded.name),
                        "\" has no tokenizer, so it cannot read text; give token ids (", field, ")"));
   }
-  return inspect::read_text(*tokenizer, text);
+  return inspect::read_text(field == kTarget ? tokenizer->for_target() : *tokenizer, text);
 }
 
 // Checks that a speech model gets features and nothing else.
@@ -109,10 +111,10 @@ ModelInput input_of(Context& ctx, const ModelState& model, const Prompt& prompt,
   add_continuation(loaded, prompt.continuation, input.source);
   if (loaded.model->config().kind != models::ModelKind::encoder_decoder) return input;
   if (!prompt.target_ids.empty()) {
-    input.decoder_input = read(loaded, "", prompt.target_ids, "target_ids");
+    input.decoder_input = read(loaded, "", prompt.target_ids, kTarget);
     input.decoder_input.tokens.front().added = true;
   } else if (!prompt.target.empty()) {
-    input.written = read(loaded, prompt.target, {}, "target_ids");
+    input.written = read(loaded, prompt.target, {}, kTarget);
   } else if (needs == Needs::target) {
     input.written = translation(ctx, loaded, input.source, draw, progress);
   }

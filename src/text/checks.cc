@@ -84,7 +84,15 @@ void check_model(const SentencePieceParts& model) {
     refuse("byte", "byte fallback needs a piece for each of 256 bytes");
 }
 
-// Every id belongs to one token, added or not.
+void check_model(const SentencePairParts& model) {
+  check_model(model.source);
+  check_model(model.target);
+  check_lengths(model.vocab);
+  if (!model.vocab.has(model.unknown))
+    refuse("unknown", "the unknown token's id ", model.unknown, " is not in the vocabulary");
+}
+
+// Every id has one token, added or not.
 void check_added(const TokenizerParts& parts, const TokenTable& vocab) {
   std::unordered_map<std::string_view, TokenId> contents;
   std::unordered_map<TokenId, std::string_view> ids;

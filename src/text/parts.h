@@ -121,7 +121,16 @@ struct SentencePieceParts {
   bool space_as_suffix = false, byte_fallback = false;
   std::string unknown_surface = " \u2047 ";  // text of a decoded unknown token
 };
-using ModelParts = std::variant<BpeParts, UnigramParts, WordPieceParts, WordLevelParts, SentencePieceParts>;
+// Two SentencePiece models whose pieces have the ids of a third file, as in opus-mt: one for sources, one for translations.
+// Text is encoded with the first, or as a translation with the second; ids are decoded with the second.
+struct SentencePairParts {
+  SentencePieceParts source, target;
+  TokenTable vocab;
+  TokenId unknown = 0;  // a piece without an id
+  bool encodes_target = false;
+};
+using ModelParts = std::variant<BpeParts, UnigramParts, WordPieceParts, WordLevelParts, SentencePieceParts,
+                                SentencePairParts>;
 
 // Post-processors: special tokens around the text.
 struct NamedToken {

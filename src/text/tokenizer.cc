@@ -86,6 +86,8 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, SpecialTokens specia
   return model_->decode(ids, special);
 }
 
+Tokenizer Tokenizer::for_target() const { return model_->target() ? Tokenizer(model_->target()) : *this; }
+
 std::int32_t Tokenizer::size() const noexcept { return model_->size(); }
 std::string_view Tokenizer::token(TokenId id) const { return model_->token(id); }
 std::optional<TokenId> Tokenizer::find(std::string_view token) const { return model_->find(token); }

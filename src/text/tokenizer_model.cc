@@ -18,7 +18,14 @@ TokenizerModel::TokenizerModel(TokenizerParts parts)
       size_(vocab_of(parts_.model).size()) {
   if (const auto* pieces = std::get_if<SentencePieceParts>(&parts_.model))
     sentence_piece_ = std::make_unique<SentencePiece>(*pieces);
-  else
+  else if (const auto* pair = std::get_if<SentencePairParts>(&parts_.model)) {
+    pair_ = std::make_unique<SentencePair>(*pair);
+    if (!pair->encodes_target) {
+      TokenizerParts other = parts_;
+      std::get<SentencePairParts>(other.model).encodes_target = true;
+      target_ = std::make_shared<const TokenizerModel>(std::move(other));
+    }
+  } else
     model_ =
         make_word_model(parts_.model, pre_tokenizer_.ends_in_bytes() ? Symbols::bytes : Symbols::characters);
   for (const AddedToken& token : parts_.added) size_ = std::max(size_, token.id + 1);
@@ -49,6 +56,7 @@ Encoded TokenizerModel::encode(std::string_view text, Origins origins) const {
   if (text.size() > std::numeric_limits<std::uint32_t>::max() / 2)
     throw Error(ErrorKind::resource, "tokenizer.size",
                 "tokenizer: a text of more than 2 GiB; cut it into parts");
+  if (pair_) return encode_with_pair(text);
   Encoded out;
   out.tokens.reserve(text.size() / 4 + 16);
   const WordCachePool::Lease cache = caches_.borrow();
@@ -69,6 +77,18 @@ Encoded TokenizerModel::encode(std::string_view text, Origins origins) const {
       encode_words(words, *cache, out);
     });
   });
+  return out;
+}
+
+Encoded TokenizerModel::encode_with_pair(std::string_view text) const {
+  Encoded out;
+  const WordCachePool::Lease cache = caches_.borrow();
+  std::vector<AddedTokens::Part> parts;
+  added_.find(text, AddedTokens::Stage::original, parts);
+  for (const auto& [range, token] : parts) {
+    if (token == nullptr) pair_->encode(text, range, *cache, out);
+    else out.tokens.push_back({token->id, range, -1, 0, false});
+  }
   return out;
 }
 
@@ -129,6 +149,7 @@ void TokenizerModel::encode_word(const Words& words, Range range, WordCache& cac
 
 std::string TokenizerModel::decode(std::span<const TokenId> ids, SpecialTokens special) const {
   if (sentence_piece_) return sentence_piece_->decode(ids, special);
+  if (pair_) return pair_->decode(ids, special, [this](TokenId id) { return is_special(id); });
   std::vector<std::string> tokens;
   tokens.reserve(ids.size());
   for (const TokenId id : ids) {

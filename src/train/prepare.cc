@@ -221,7 +221,8 @@ class Preparer {
       return true;
     });
     mark_ends();
-    const auto encoded = [this](const std::vector<std::pair<std::string, std::string>>& pairs) {
+    const Tokenizer of_target = result_.tokenizer->for_target();
+    const auto encoded = [this, &of_target](const std::vector<std::pair<std::string, std::string>>& pairs) {
       Pairs ids;
       for (std::size_t i = 0; i < pairs.size(); ++i) {
         if (i % 1024 == 0) {
@@ -230,7 +231,7 @@ class Preparer {
                                  static_cast<double>(pairs.size()));
         }
         ids.source.add(encode_source(pairs[i].first));
-        ids.target.add(encode(pairs[i].second));
+        ids.target.add(of_target.encode(pairs[i].second, SpecialTokens::leave_out));
       }
       return ids;
     };

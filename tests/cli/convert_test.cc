@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "io/json.h"
 #include "support/small_models.h"
 #include "support/subprocess.h"
@@ -25,6 +28,22 @@ TEST(ConvertCommand, WritesAModelThatRuns) {
   EXPECT_EQ(again.code, 4);
   EXPECT_THAT(again.err, HasSubstr("exists already"));
   EXPECT_EQ(run_program({"convert", model, "-o", out, "--dtype", "f16", "--force"}).code, 0);
+}
+
+// What chats and sentence vectors are made of goes along, or the result would answer and pool differently.
+TEST(ConvertCommand, KeepsChatTemplatesAndPooling) {
+  const TempFolder folder;
+  const std::string model = folder.path("small"), out = folder.path("out");
+  write_small_model(model, SmallKind::encoder);
+  std::filesystem::create_directory(model + "/1_Pooling");
+  std::ofstream(model + "/chat_template.jinja") << "{{ messages }}";
+  std::ofstream(model + "/modules.json") << R"([{"path": "1_Pooling", "type": "models.Pooling"}])";
+  std::ofstream(model + "/1_Pooling/config.json") << R"({"pooling_mode_cls_token": true})";
+  const Finished done = run_program({"convert", model, "-o", out, "--dtype", "f16"});
+  ASSERT_EQ(done.code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("1_Pooling/config.json"));
+  EXPECT_TRUE(std::filesystem::exists(out + "/chat_template.jinja"));
+  EXPECT_THAT(run_program({"embed", "--model", out, "the cat", "--json"}).out, HasSubstr("\"first\""));
 }
 
 TEST(ConvertCommand, SaysTheSameAsJson) {

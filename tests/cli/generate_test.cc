@@ -236,6 +236,35 @@ TEST_F(Generate, Mistakes) {
   refused({"--model", writer}, 3, "has no tokenizer");
 }
 
+// Without a tokenizer too: ids in, ids out.
+TEST_F(Generate, TokenIdsInPlaceOfText) {
+  const std::string writer = folder_.path("writer");
+  const Finished text =
+      generate({"--model", writer, "the cat", "--max-tokens", "6", "--ignore-end", "--json"});
+  const io::Json story = io::Json::parse(text.out, "output").list("results").items()[0];
+  std::string prompt, fresh;
+  for (const io::Json& id : story.list("prompt_ids").items())
+    prompt += (prompt.empty() ? "" : ",") + std::to_string(id.integer());
+  for (const io::Json& id : story.list("ids").items())
+    fresh += (fresh.empty() ? "" : ",") + std::to_string(id.integer());
+  std::filesystem::remove(folder_.root() / "writer" / "tokenizer.json");
+  const auto ids = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = {"--model", writer, "--ids", prompt, "--max-tokens", "6", "--ignore-end"};
+    all.insert(all.end(), more.begin(), more.end());
+    return generate(all);
+  };
+  EXPECT_EQ(ids({}).out, prompt + "," + fresh + "\n");
+  EXPECT_EQ(ids({"--only-new"}).out, fresh + "\n");
+  EXPECT_THAT(ids({"--show"}).out, EndsWith("\n\n" + prompt + "," + fresh + "\n"));
+  const io::Json json = io::Json::parse(ids({"--json"}).out, "output").list("results").items()[0];
+  EXPECT_EQ(json.list("ids").items().size(), 6U);
+  EXPECT_EQ(json.list("tokens").items()[0].text().substr(0, 1), "#");
+  refused({"--model", writer, "--ids", "1"}, 2, "--ids takes the place of PROMPT");
+  EXPECT_THAT(generate({"--model", writer, "--ids", "100000"}).err,
+              HasSubstr("token id 100000 is not between"));
+  EXPECT_THAT(generate({"--model", writer, "--ids", "1,x"}).err, HasSubstr("integers separated by commas"));
+}
+
 TEST_F(Generate, EndsAtTheContext) {
   const Finished done = generate(
       {"--model", folder_.path("writer"), "the cat", "--max-tokens", "1000", "--ignore-end", "--json"});

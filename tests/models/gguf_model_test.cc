@@ -260,7 +260,10 @@ TEST(GgufModel, TensorsThatAreMissingOrMeanMore) {
   more.refused("gguf.unused", "tensor \"blk.0.ffn_sub_norm.weight\" is not used");
   Small().number("split.count", 3U).refused("gguf.split", "part of a split model");
   Small().count("expert_count", 8).refused("gguf.experts", "lacks llama.expert_used_count");
-  Small().count("expert_count", 8).count("expert_used_count", 9).refused("gguf.experts", "need 1 to 8");
+  Small()
+      .count("expert_count", 8)
+      .count("expert_used_count", 9)
+      .refused("gguf.experts", "llama.expert_used_count is 9: need 1 to 8");
   Small().count("expert_count", 8).count("expert_used_count", 2).refused("model.size", "describes a model");
 }
 

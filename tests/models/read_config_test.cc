@@ -27,7 +27,7 @@ TEST(ReadConfig, FieldsThatWouldChangeTheModelAreRefusedByNameAndValue) {
                  "config.json: logits_scaling is 8.5: not supported for this family");
   expect_refused(R"(, "sliding_window": 16)", "sliding_window is 16");
   expect_refused(R"(, "attention_chunk_size": 8)", "attention_chunk_size is 8");
-  expect_refused(R"(, "no_rope_layers": [1, 0])", "no_rope_layers is a list of 2");
+  expect_refused(R"(, "no_rope_layers": [1, 0])", "no_rope_layers is [1, 0]");
   expect_refused(R"(, "num_local_experts": 4)", "num_local_experts is 4: mixtures of experts");
   expect_refused(R"(, "qk_layernorm": true)", "qk_layernorm is true");
   expect_refused(R"(, "n_layer": 3)", "n_layer is 3: num_hidden_layers is 4, but both set the same option");

@@ -10,6 +10,7 @@
 #include "models/tokenizer_file.h"
 #include "support/errors.h"
 #include "support/gguf_writer.h"
+#include "support/places.h"
 #include "support/shared_data.h"
 
 namespace headlight::testing {
@@ -82,6 +83,43 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::ValuesIn(headlight::testing::if_shared({"tekken", "gpt-4o", "llama4", "deepseek-coder",
                                                        "deepseek-llm", "deepseek-v3", "bloom", "smollm"})));
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GgufCuts);
+
+// Further patterns on texts of many scripts: one vocabulary whose file names each in turn. Ids are those of llama.cpp.
+HEADLIGHT_SHARED_TEST(GgufTokenizer, PatternsOnMultilingualText) {
+  const std::filesystem::path folder = *shared_data() / "golden2/tokenizers";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no golden2";
+  std::ifstream file(folder / "smollm.gguf", std::ios::binary);
+  const std::string smollm((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto encoded = [](const std::string& text) {
+    const auto size = static_cast<char>(text.size());
+    return size + std::string(7, '\0') + text;
+  };
+  const std::string key = encoded("tokenizer.ggml.pre") + std::string("\x08\0\0\0", 4),
+                    old = key + encoded("smollm");
+  const std::size_t at = smollm.find(old);
+  ASSERT_NE(at, std::string::npos);
+  std::ifstream lines(source_folder() + "/tests/models/pre_tokenizers.jsonl");
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line));
+  const io::Json texts = io::Json::parse(line, "pre_tokenizers.jsonl");
+  int count = 0;
+  for (; std::getline(lines, line); ++count) {
+    const io::Json row = io::Json::parse(line, "pre_tokenizers.jsonl");
+    std::string bytes = smollm;
+    bytes.replace(at, old.size(), key + encoded(row.text("pre")));
+    const std::span<const std::byte> raw = std::as_bytes(std::span(bytes));
+    const io::Gguf gguf = io::Gguf::parse({raw.begin(), raw.end()}, "t.gguf");
+    const Tokenizer tokenizer = models::find_tokenizer(gguf).tokenizer.value();
+    for (std::size_t i = 0; i < texts.list("texts").items().size(); ++i) {
+      std::vector<TokenId> ids;
+      for (const io::Json& id : row.list("ids").items()[i].items())
+        ids.push_back(static_cast<TokenId>(id.integer()));
+      const std::string text = texts.list("texts").items()[i].text();
+      EXPECT_EQ(tokenizer.encode(text, SpecialTokens::leave_out), ids) << row.text("pre") << ": " << text;
+    }
+  }
+  EXPECT_EQ(count, 14);
+}
 
 HEADLIGHT_SHARED_TEST(GgufTokenizer, TheSameAsTheFolderBesideIt) {
   const auto shared = shared_data();

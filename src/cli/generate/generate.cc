@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "cli/app.h"
 #include "cli/commands.h"
@@ -34,6 +35,7 @@ constexpr int kBars = 64;  // of --show, where the terminal has room
 struct GenerateSettings {
   std::string model = "en";
   std::vector<std::string> prompts, choices;
+  std::vector<TokenId> ids;
   std::string system;
   bool chat = false;
   SamplingSettings sampling;
@@ -43,7 +45,7 @@ struct GenerateSettings {
   JsonTarget json;
 };
 
-Model open_writer(const std::string& name) {
+Model open_writer(const std::string& name, bool reads_text) {
   Model model = open_model(name);
   const ModelInfo& info = model.info();
   if (info.kind != ModelKind::decoder) {
@@ -54,11 +56,11 @@ Model open_writer(const std::string& name) {
                                   : "encoder\nTo show its attention: headlight show --model ",
                        escaped(name), " \"…\""));
   }
-  if (model.tokenizer() == nullptr)
+  if (model.tokenizer() == nullptr && reads_text)
     throw Error(ErrorKind::input, "generate.tokenizer",
                 concat("the model \"", escaped(info.name),
                        "\" has no tokenizer, so a prompt cannot be read\nPut its tokenizer.json beside "
-                       "config.json."));
+                       "config.json, or give token ids with --ids."));
   return model;
 }
 
@@ -93,11 +95,18 @@ class RowsOfText {
   std::vector<std::string> keys_;
 };
 
+// "5,17,3", as --ids reads it.
+std::string list_of(const std::vector<TokenId>& ids) {
+  std::string text;
+  for (const TokenId id : ids) text += concat(text.empty() ? "" : ",", id);
+  return text;
+}
+
 void write(io::JsonWriter& w, const std::string& prompt, const GeneratedText& text, std::string_view ending,
-           const Tokenizer& tokenizer) {
+           const Tokenizer* tokenizer) {
   w.begin_object().field("prompt", text::to_well_formed(prompt)).field("prompt_ids", text.prompt_ids);
   w.field("text", text.text).field("ids", text.ids).key("tokens").begin_list();
-  for (const TokenId id : text.ids) w.value(tokenizer.token(id));
+  for (const TokenId id : text.ids) w.value(tokenizer != nullptr ? tokenizer->token(id) : concat("#", id));
   w.end_list().key("log_probabilities").begin_list();
   for (const double x : text.log_probabilities) w.value(io::decimals(x, 6));
   w.end_list().field("ended", ending).end_object();
@@ -110,12 +119,13 @@ std::string json_of(const GenerateSettings& s, const Model& model, const std::ve
   w.key("results").begin_list(io::JsonLayout::lines);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const bool interrupted = texts[i].ending == Ending::stopped && !texts[i].stopped_by_string && signal != 0;
-    write(w, prompts[i], texts[i], interrupted ? "signal" : name_of(texts[i].ending), *model.tokenizer());
+    write(w, prompts[i], texts[i], interrupted ? "signal" : name_of(texts[i].ending), model.tokenizer());
   }
   return w.end_list().end_object().take_line();
 }
 
 Prompt prompt_of(const GenerateSettings& s, const Model& model, const std::string& text) {
+  if (!s.ids.empty()) return {.ids = s.ids};
   if (!s.chat) return {.text = text};
   std::vector<ChatMessage> messages;
   if (!s.system.empty()) messages.push_back({"system", s.system});
@@ -159,7 +169,7 @@ void choose(const GenerateSettings& s, const Model& model, const std::vector<std
 std::vector<GeneratedText> write_texts(const GenerateSettings& s, const Model& model,
                                        const std::vector<std::string>& texts) {
   const bool streams = texts.size() == 1 && !s.json.to_stdout();
-  const bool only_new = s.only_new || s.chat;
+  const bool only_new = s.only_new || s.chat, writes_ids = !s.ids.empty();
   std::vector<Prompt> prompts;
   for (const std::string& text : texts) prompts.push_back(prompt_of(s, model, text));
   GenerateOptions options = options_for(model, s.sampling);
@@ -171,12 +181,14 @@ std::vector<GeneratedText> write_texts(const GenerateSettings& s, const Model& m
   }
   const std::atomic<int>& signal = catch_stop_signals();
   std::size_t shown = 0;
+  std::string_view separator = only_new ? "" : ",";  // of ids
   options.on_start = [&](std::span<const GeneratedText> accepted) {
     if (rows) print(rows->start(accepted[0].prompt_ids));
-    else if (streams && !only_new) print(printable(texts[0]));
+    else if (streams && !only_new) print(writes_ids ? list_of(s.ids) : printable(texts[0]));
   };
   options.on_token = [&](const GeneratedToken& token) {
     if (rows) print(rows->line(token.id));
+    else if (streams && writes_ids) print(concat(std::exchange(separator, ","), token.id));
     else if (streams && !token.text.empty()) print(printable(token.text));
     shown += token.text.size();
     return signal == 0;
@@ -184,12 +196,16 @@ std::vector<GeneratedText> write_texts(const GenerateSettings& s, const Model& m
   Context ctx(shared(Together::products,
                      {.threads = static_cast<int>(s.threads), .activations = Activations::rounded}));
   std::vector<GeneratedText> written = generate(ctx, model, prompts, options);
-  if (streams && !rows) print(printable(written[0].text.substr(shown)) + "\n");
+  if (streams && !rows) print((writes_ids ? "" : printable(written[0].text.substr(shown))) + "\n");
   if (rows) print("\n");
   if (rows || (!streams && !s.json.to_stdout())) {
     std::string out;
-    for (std::size_t i = 0; i < texts.size(); ++i)
-      out += concat(i == 0 ? "" : "\n", only_new ? "" : texts[i], written[i].text, "\n");
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      std::vector<TokenId> ids = only_new ? std::vector<TokenId>() : s.ids;
+      ids.insert(ids.end(), written[i].ids.begin(), written[i].ids.end());
+      out += i == 0 ? "" : "\n";
+      out += writes_ids ? list_of(ids) + "\n" : concat(only_new ? "" : texts[i], written[i].text, "\n");
+    }
     print(printable(out));
   }
   return written;
@@ -206,13 +222,17 @@ void run(const GenerateSettings& s) {
   if (s.rows.show && s.prompts.size() > 1) refuse("--show prints the attention of one text; give one prompt");
   if (!s.system.empty() && !s.chat) refuse("--system needs --chat");
   if (!s.choices.empty() && s.rows.show) refuse("--choices generates no text; leave out --show");
+  const bool reads_text = s.ids.empty();
+  if (!reads_text && (!s.prompts.empty() || s.chat))
+    refuse("--ids takes the place of PROMPT and --chat; give one of them");
   std::vector<std::string> prompts = s.prompts;
+  if (!reads_text) prompts.emplace_back();
   if (prompts.empty()) {
     prompts.push_back(input_is_piped() ? read_standard_input(kLongestPrompt) : "");
     while (prompts[0].ends_with('\n') || prompts[0].ends_with('\r')) prompts[0].pop_back();
   }
   JsonOutput output(s.json);
-  const Model model = open_writer(s.model);
+  const Model model = open_writer(s.model, reads_text || !s.choices.empty());
   if (!s.choices.empty()) return choose(s, model, prompts, output);
   const std::vector<GeneratedText> texts = write_texts(s, model, prompts);
   const int signal = catch_stop_signals();
@@ -245,6 +265,7 @@ void add_generate(CLI::App& program) {
   add_sampling(*command, s->sampling);
   add_switch(*command, "--ignore-end", s->ignore_end, "Continue past the end-of-text token");
   begin_group(*command, "Prompt");
+  add_numbers(*command, "--ids", s->ids, "Continue these token ids, and print ids instead of text");
   add_switch(*command, "--chat", s->chat, "Wrap PROMPT in the model's chat template");
   add_text(*command, "--system", s->system, "With --chat: the system message");
   add_reader(
