@@ -12,7 +12,7 @@ ShortUnits<T>::ShortUnits(const Context& ctx, const Problem& p, const AttentionO
   const Index lanes = kernels::kernels_for(ctx.target()).of<T>().lanes;
   if (p.cache != nullptr || p.dtype != (sizeof(T) == 4 ? DType::f32 : DType::f64) ||
       p.k_longest > Limits::kKeys || p.dim > Limits::kDim || p.value_dim % lanes != 0 ||
-      p.q_longest * p.group > kBlockRows || !is_plain(p, o)) {
+      p.q_longest * p.group > kBlockRows || o.out.empty() || !is_plain(p, o)) {
     return;
   }
   kernel_ = kernels::short_kernels_for(ctx.target()).of<T>();
