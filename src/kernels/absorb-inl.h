@@ -21,9 +21,6 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows of a tile that are softened together; whole vectors of any width.
-inline constexpr int kGroupRows = 16;
-
 template <class T>
 HWY_INLINE void keep_row(const Tile<T>& tile, const AbsorbOptions<T>& options, int r) {
   if (options.keep == nullptr || tile.begin[r] >= tile.end[r]) return;
@@ -41,38 +38,33 @@ HWY_INLINE void absorb_from(const Tile<T>& tile, const SoftmaxState<T>& state,
   HWY_ALIGN T top[kMaxRows], shift[kMaxRows], alpha[kMaxRows];
   source.score();
   if (options.fresh) clear(tile, plan, state, options.careful);
-  // A few rows at a time, so that their scores are still in the first cache when they are exponentiated.
-  for (int first = 0; first < tile.rows; first += kGroupRows) {
-    const int last = HWY_MIN(tile.rows, first + kGroupRows);
-    for (int r = first; r < last; ++r) {
-      const StripRange range = plan.range[r / kStrip];
-      top[r] = kHidden<T>;
-      if (range.begin >= range.end) continue;
-      T* row = tile.scores + r * tile.scores_stride;
-      const StripRange wide = computed<T>(range);
-      if constexpr (source.kScaled) source.scale_scores(row, wide);
-      top[r] = finish_scores(tile, r, wide, row);
-      if (options.last == nullptr || !options.last[r]) keep_row(tile, options, r);
+  for (int r = 0; r < tile.rows; ++r) {
+    const StripRange range = plan.range[r / kStrip];
+    top[r] = kHidden<T>;
+    if (range.begin >= range.end) continue;
+    T* row = tile.scores + r * tile.scores_stride;
+    const StripRange wide = computed<T>(range);
+    if constexpr (source.kScaled) source.scale_scores(row, wide);
+    top[r] = finish_scores(tile, r, wide, row);
+    if (options.last == nullptr || !options.last[r]) keep_row(tile, options, r);
+  }
+  raise_max(tile.rows, tile.rules.logit_unit, top, state.max, shift, alpha);
+  for (int r = 0; r < tile.rows; ++r) {
+    const StripRange range = plan.range[r / kStrip];
+    if (range.begin >= range.end) continue;
+    T* row = tile.scores + r * tile.scores_stride;
+    const StripRange wide = computed<T>(range);
+    bool hidden[kMaxTileKeys];
+    if (options.careful) {
+      for (int j = wide.begin; j < wide.end; ++j) hidden[j] = row[j] == kHidden<T>;
     }
-    raise_max(last - first, tile.rules.logit_unit, top + first, state.max + first, shift + first,
-              alpha + first);
-    for (int r = first; r < last; ++r) {
-      const StripRange range = plan.range[r / kStrip];
-      if (range.begin >= range.end) continue;
-      T* row = tile.scores + r * tile.scores_stride;
-      const StripRange wide = computed<T>(range);
-      bool hidden[kMaxTileKeys];
-      if (options.careful) {
-        for (int j = wide.begin; j < wide.end; ++j) hidden[j] = row[j] == kHidden<T>;
-      }
-      const T sum = exponentiate(row, wide, shift[r], tile.rules.logit_unit);
-      state.sum[r] = state.sum[r] * alpha[r] + sum;
-      if (options.last != nullptr && options.last[r]) keep_row(tile, options, r);
-      if (tile.dropout.key != nullptr && tile.begin[r] < tile.end[r])
-        drop(tile, r, tile.begin[r], tile.end[r], row);
-      if constexpr (source.kScaled) source.scale_weights(row, wide);
-      if (options.careful) source.add_values_carefully(r, hidden, alpha[r], state.acc + r * state.acc_stride);
-    }
+    const T sum = exponentiate(row, wide, shift[r], tile.rules.logit_unit);
+    state.sum[r] = state.sum[r] * alpha[r] + sum;
+    if (options.last != nullptr && options.last[r]) keep_row(tile, options, r);
+    if (tile.dropout.key != nullptr && tile.begin[r] < tile.end[r])
+      drop(tile, r, tile.begin[r], tile.end[r], row);
+    if constexpr (source.kScaled) source.scale_weights(row, wide);
+    if (options.careful) source.add_values_carefully(r, hidden, alpha[r], state.acc + r * state.acc_stride);
   }
   if (!options.careful) source.add_values(state, options.fresh ? nullptr : alpha);
 }
