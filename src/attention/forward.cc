@@ -1,9 +1,12 @@
 // The forward driver: cuts a call into units, reads keys and values, hands blocks of rows to the pool. What
 // is computed for a row never depends on the worker or on the rest of the call.
 #include <atomic>
+#include <thread>
 
+#include "attention/fetch_next.h"
 #include "attention/forward_block.h"
 #include "attention/part.h"
+#include "attention/short_units.h"
 #include "core/call_scope.h"
 #include "core/thread_pool.h"
 #include "headlight/attention.h"
@@ -38,7 +41,7 @@ class Forward {
       const double work = static_cast<double>(units_ * rows_) * static_cast<double>(problem_.k_longest) *
                           static_cast<double>(problem_.dim + problem_.value_dim);
       workers_ = work < kSerialWork ? 1 : ctx_.threads();
-      if (!outputs_.weights.empty() && problem_.packed) clear_weights_padding();
+      if (!outputs_.weights.empty() && problem_.packed) clear_weights_padding<T>(problem_, outputs_.weights);
       if (!outputs_.received.empty()) blocks_.scales = ScaleTable<T>::reserve(ctx_, problem_);
       if (!wants_segments() || !run_segments()) run_rows();
     }
@@ -61,6 +64,9 @@ class Forward {
     if (rows_ <= kBlockRows) return run_units(std::min(problem_.k_longest, plan_.segment_keys));
     if (unit_bytes <= kLocalBytes && (workers_ == 1 || units_ >= 8 * workers_))
       return run_units(problem_.k_longest);
+    const Index whole = (units_ / workers_ - 1) * workers_;
+    if (unit_bytes <= kLocalBytes && whole > 0 && (units_ - whole) * unit_bytes <= kSharedBytes)
+      return run_units_then_blocks(whole);
     run_blocks(std::max<Index>(1, kSharedBytes / std::max<Index>(1, unit_bytes)));
   }
 
@@ -76,93 +82,98 @@ class Forward {
     return Block<T>(problem_, plan_, kernels_, unit, first, unit.rows(), space);
   }
 
-  // Prefetches the inputs of the worker's probable next task and the outputs of this one.
-  [[nodiscard]] kernels::FetchAhead fetch_next(Index number, Index next) const {
-    kernels::FetchAhead ahead;
-    if (problem_.packed || problem_.cache != nullptr) return ahead;
-    const auto add = [&](const ConstTensorView& view, Index unit) {
-      constexpr Index kMost = 32 << 10;
-      const auto size = static_cast<Index>(size_of(view.dtype()));
-      const Index row = view.dim(3) * size, batch = unit / problem_.kv_heads, head = unit % problem_.kv_heads;
-      if (row == 0 || view.dim(2) == 0 || row * view.dim(2) > kMost) return;
-      ahead.regions[ahead.size++] = {
-          reinterpret_cast<const char*>(row_at(view, batch, head, 0)), view.stride(2) * size,
-          static_cast<int>(view.dim(2)),
-          static_cast<int>((row + kernels::FetchAhead::kLine - 1) / kernels::FetchAhead::kLine)};
-    };
-    if (problem_.group == 1 && !outputs_.out.empty()) add(outputs_.out, number);
-    if (next >= problem_.sequences * problem_.kv_heads) return ahead;
-    add(problem_.k, next);
-    if (problem_.group == 1) add(problem_.q, next);
-    add(problem_.v, next);
-    return ahead;
-  }
-
   // A task is a unit, whose packed keys never leave the worker's cache: all `at_once`, or for a single block
   // of rows one segment at a time, just before its use.
   void run_units(Index at_once) {
     reserve_workers(keys_.elements(at_once));
+    const ShortUnits<T> short_units(ctx_, problem_, outputs_);
     ctx_.pool().run(units_, workers_, [&](int worker, Index number) {
       const Unit unit = unit_of(problem_, number);
       Workspace<T> space = workspace(worker);
       if (rows_ <= kBlockRows) {
         kernels::FetchAhead ahead;
         if (units_ > 1) {
-          ahead = fetch_next(number, number + workers_);
+          ahead = fetch_next(problem_, outputs_, number, number + workers_);
           space.ahead = &ahead;
         }
+        if (short_units.usable() &&
+            short_units.run(unit, keys_.read(unit, {0, unit.sequence.k_len}, space.packed), space.ahead))
+          return;
         blocks_.run(block_of(unit, 0, space), space,
                     [&](Range range) { return keys_.read(unit, range, space.packed); });
         return;
       }
-      const KeySource<T> source = keys_.read(unit, {0, unit.sequence.k_len}, space.packed);
-      for (Index first = 0; first < unit.rows(); first += kBlockRows)
-        blocks_.run(block_of(unit, first, space), space, [&](Range) { return source; });
+      run_unit(unit, space);
     });
   }
+  void run_unit(const Unit& unit, const Workspace<T>& space) const {
+    const KeySource<T> source = keys_.read(unit, {0, unit.sequence.k_len}, space.packed);
+    for (Index first = 0; first < unit.rows(); first += kBlockRows) {
+      const Block<T> block = block_of(unit, first, space);
+      fetch_queries(problem_, unit, first + kBlockRows, first + 2 * kBlockRows);
+      blocks_.run(block, space, [&](Range) { return source; });
+    }
+  }
 
-  // All workers pack, then all take blocks of rows; last rows first, as under a causal mask those
-  // are the longest. As many units at a time as fit the shared memory.
+  // Tile `tile` of a unit, packed into memory that all workers share.
+  void pack_tile(const Unit& unit, Index tile, T* memory) const {
+    const Index keys = unit.sequence.k_len, first = tile * plan_.tile_keys;
+    if (first < keys) keys_.pack(unit, {0, keys}, {first, std::min(keys, first + plan_.tile_keys)}, memory);
+  }
+  // Last rows first, as under a causal mask those are the longest.
+  void run_block(const Unit& unit, Index number, T* memory, const Workspace<T>& space) const {
+    const Index first = (row_blocks_ - 1 - number) * kBlockRows;
+    if (first >= unit.rows()) return;
+    const KeySource<T> source = keys_.at(unit, {0, unit.sequence.k_len}, memory);
+    blocks_.run(block_of(unit, first, space), space, [&](Range) { return source; });
+  }
+  [[nodiscard]] T* shared(Index elements) {
+    if (elements == 0) return nullptr;
+    return reinterpret_cast<T*>(
+        ctx_.scratch(Context::kShared, static_cast<std::size_t>(elements) * sizeof(T)));
+  }
+
+  // All workers pack, then all take blocks of rows. As many units at a time as fit the shared memory.
   void run_blocks(Index at_once) {
     at_once = std::min(at_once, units_);
     reserve_workers(0);
     const Index size = keys_.elements(problem_.k_longest);
-    T* memory = size == 0 ? nullptr
-                          : reinterpret_cast<T*>(ctx_.scratch(
-                                Context::kShared, static_cast<std::size_t>(size * at_once) * sizeof(T)));
+    T* memory = shared(size * at_once);
     const Index tiles = size == 0 ? 0 : plan_.tiles(problem_.k_longest);
     for (Index start = 0; start < units_; start += at_once) {
       const Index now = std::min(at_once, units_ - start);
       ctx_.pool().run(now * tiles, workers_, [&](int, Index task) {
-        const Unit unit = unit_of(problem_, start + task / tiles);
-        const Index keys = unit.sequence.k_len, first = task % tiles * plan_.tile_keys;
-        if (first >= keys) return;
-        keys_.pack(unit, {0, keys}, {first, std::min(keys, first + plan_.tile_keys)},
-                   memory + task / tiles * size);
+        pack_tile(unit_of(problem_, start + task / tiles), task % tiles, memory + task / tiles * size);
       });
       ctx_.pool().run(now * row_blocks_, workers_, [&](int worker, Index task) {
-        const Unit unit = unit_of(problem_, start + task / row_blocks_);
-        const Index first = (row_blocks_ - 1 - task % row_blocks_) * kBlockRows;
-        if (first >= unit.rows()) return;
-        const KeySource<T> source =
-            keys_.at(unit, {0, unit.sequence.k_len}, memory + task / row_blocks_ * size);
-        const Workspace<T> space = workspace(worker);
-        blocks_.run(block_of(unit, first, space), space, [&](Range) { return source; });
+        run_block(unit_of(problem_, start + task / row_blocks_), task % row_blocks_,
+                  memory + task / row_blocks_ * size, workspace(worker));
       });
     }
   }
 
-  // The segments that some query of a sequence sees. Runs of keys never move back from row to row.
-  [[nodiscard]] Range segments_of(const Sequence& sequence) const {
-    Range seen{sequence.k_len, 0};
-    for (Index i = 0; i < sequence.q_len; ++i) {
-      const Range keys = problem_.keys_for(sequence, i);
-      if (keys.size() <= 0) continue;
-      seen.begin = std::min(seen.begin, keys.begin);
-      seen.end = std::max(seen.end, keys.end);
-    }
-    if (seen.size() <= 0) return {0, 0};
-    return {seen.begin / plan_.segment_keys, (seen.end + plan_.segment_keys - 1) / plan_.segment_keys};
+  // Whole units first, whose packed keys stay in the cache of one core. The last units are divided into blocks of rows, so
+  // that all workers end together; their keys are packed before anything else, by all workers.
+  void run_units_then_blocks(Index whole) {
+    const Index size = keys_.elements(problem_.k_longest), tiles = plan_.tiles(problem_.k_longest);
+    const Index divided = units_ - whole, packing = divided * tiles;
+    reserve_workers(size);
+    T* memory = shared(size * divided);
+    std::atomic<Index> packed{0};
+    ctx_.pool().run(packing + whole + divided * row_blocks_, workers_, [&](int worker, Index task) {
+      if (task < packing) {
+        pack_tile(unit_of(problem_, whole + task / tiles), task % tiles, memory + task / tiles * size);
+        packed.fetch_add(1, std::memory_order_release);
+        return;
+      }
+      task -= packing;
+      if (task < whole) return run_unit(unit_of(problem_, task), workspace(worker));
+      // Tasks begin in order: what is not packed yet is being packed.
+      while (packed.load(std::memory_order_acquire) < packing) std::this_thread::yield();
+      task -= whole;
+      run_block(unit_of(problem_, whole + task / row_blocks_), task % row_blocks_,
+                memory + task / row_blocks_ * size, workspace(worker));
+    });
   }
 
   // Few rows, few units, many keys: a task is one segment of one block of rows, so that one sequence can
@@ -170,7 +181,7 @@ class Forward {
   // Inf may have leaked: the caller then uses another split.
   [[nodiscard]] bool run_segments() {
     const auto tasks_of = [&](Index s) {
-      return segments_of(problem_.sequence(s)).size() * problem_.kv_heads * row_blocks_;
+      return segments_of(problem_, plan_, problem_.sequence(s)).size() * problem_.kv_heads * row_blocks_;
     };
     Index tasks = 0;
     for (Index s = 0; s < problem_.sequences; ++s) tasks += tasks_of(s);
@@ -192,7 +203,7 @@ class Forward {
     };
     ctx_.pool().run(tasks, workers_, [&](int worker, Index task) {
       const Index s = std::upper_bound(first_task, first_task + problem_.sequences, task) - first_task - 1;
-      const Range seen = segments_of(problem_.sequence(s));
+      const Range seen = segments_of(problem_, plan_, problem_.sequence(s));
       const Index inside = task - first_task[s], of_unit = seen.size() * row_blocks_;
       const Unit unit = unit_of(problem_, s * problem_.kv_heads + inside / of_unit);
       absorb_segment(unit, inside % of_unit / seen.size(), seen.begin + inside % seen.size(),
@@ -201,7 +212,8 @@ class Forward {
     std::atomic<bool> finite{true};
     ctx_.pool().run(units_ * row_blocks_, workers_, [&](int worker, Index number) {
       const Unit unit = unit_of(problem_, number / row_blocks_);
-      const Index segments = segments_of(unit.sequence).size(), row_block = number % row_blocks_;
+      const Index segments = segments_of(problem_, plan_, unit.sequence).size(),
+                  row_block = number % row_blocks_;
       const Workspace<T> space = workspace(worker);
       const Block<T> block = block_of(unit, row_block * kBlockRows, space);
       const Index first =
@@ -226,19 +238,6 @@ class Forward {
     T* keep[kBlockRows];
     blocks_.absorb_range(block, range, keys_.read(unit, range, space.packed), space, state,
                          blocks_.kept_rows(block, keep), false);
-  }
-
-  // Rows of the weights that no sequence of a packed batch has.
-  void clear_weights_padding() const {
-    const TensorView& w = outputs_.weights;
-    for (Index s = 0; s < problem_.sequences; ++s) {
-      for (Index h = 0; h < problem_.q_heads; ++h) {
-        for (Index i = problem_.sequence(s).q_rows; i < problem_.q_longest; ++i) {
-          T* row = w.as<T>() + row_offset(w, s, h, i);
-          std::fill(row, row + problem_.k_longest, T{0});
-        }
-      }
-    }
   }
 
   Context& ctx_;

@@ -9,16 +9,6 @@ namespace {
 // Heads together that are worth no thread and no packing.
 constexpr Index kMostHeads = 64;
 
-// Only q·k and visibility are supported, and outputs that need no more than the row's sum.
-bool is_plain(const Problem& p, const AttentionOutputs& o) {
-  const AttentionOptions& options = *p.options;
-  return p.cache == nullptr && p.group == 1 && !p.packed && options.q_lengths.empty() &&
-         options.k_lengths.empty() && options.softcap == 0 && p.dropout.threshold == 0 &&
-         p.bias.data == nullptr && p.mask.data == nullptr && options.alibi_slopes.empty() &&
-         options.sinks.empty() && o.weights.empty() && o.max.empty() && o.sink_weight.empty() &&
-         o.received.empty() && !wants_row_statistics(o);
-}
-
 template <class T>
 bool run_heads(const Problem& p, const AttentionOutputs& o, const kernels::SmallKernel<T>& kernel) {
   kernels::SmallCall<T> call;
@@ -59,7 +49,10 @@ bool run_small_call(const Context& ctx, const Problem& p, const AttentionOutputs
       p.batch * p.q_heads > kMostHeads || p.dtype != (sizeof(T) == 4 ? DType::f32 : DType::f64)) {
     return false;
   }
-  if (p.q_total * p.k_total * p.batch * p.q_heads == 0 || !is_plain(p, o)) return false;
+  const bool whole = !p.packed && p.options->q_lengths.empty() && p.options->k_lengths.empty();
+  if (p.q_total * p.k_total * p.batch * p.q_heads == 0 || p.cache != nullptr || p.group > 1 || !whole ||
+      !is_plain(p, o))
+    return false;
   const kernels::SmallKernel<T>& kernel = kernels::small_kernels_for(ctx.target()).of<T>();
   return p.k_total <= kernel.lanes && run_heads(p, o, kernel);
 }

@@ -21,6 +21,13 @@ HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+template <class T>
+HWY_INLINE void keep_row(const Tile<T>& tile, const AbsorbOptions<T>& options, int r) {
+  if (options.keep == nullptr || tile.begin[r] >= tile.end[r]) return;
+  std::memcpy(options.keep[r] + tile.begin[r], tile.scores + r * tile.scores_stride + tile.begin[r],
+              sizeof(T) * static_cast<std::size_t>(tile.end[r] - tile.begin[r]));
+}
+
 // Merges a tile into the states of the rows.
 template <class T, class Make>
 HWY_INLINE void absorb_from(const Tile<T>& tile, const SoftmaxState<T>& state,
@@ -39,10 +46,7 @@ HWY_INLINE void absorb_from(const Tile<T>& tile, const SoftmaxState<T>& state,
     const StripRange wide = computed<T>(range);
     if constexpr (source.kScaled) source.scale_scores(row, wide);
     top[r] = finish_scores(tile, r, wide, row);
-    if (options.keep != nullptr && tile.begin[r] < tile.end[r]) {
-      std::memcpy(options.keep[r] + tile.begin[r], row + tile.begin[r],
-                  sizeof(T) * static_cast<std::size_t>(tile.end[r] - tile.begin[r]));
-    }
+    if (options.last == nullptr || !options.last[r]) keep_row(tile, options, r);
   }
   raise_max(tile.rows, tile.rules.logit_unit, top, state.max, shift, alpha);
   for (int r = 0; r < tile.rows; ++r) {
@@ -56,6 +60,7 @@ HWY_INLINE void absorb_from(const Tile<T>& tile, const SoftmaxState<T>& state,
     }
     const T sum = exponentiate(row, wide, shift[r], tile.rules.logit_unit);
     state.sum[r] = state.sum[r] * alpha[r] + sum;
+    if (options.last != nullptr && options.last[r]) keep_row(tile, options, r);
     if (tile.dropout.key != nullptr && tile.begin[r] < tile.end[r])
       drop(tile, r, tile.begin[r], tile.end[r], row);
     if constexpr (source.kScaled) source.scale_weights(row, wide);

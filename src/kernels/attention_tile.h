@@ -126,6 +126,8 @@ struct AbsorbOptions {
   // stay there. Slower, and the same bits otherwise.
   bool careful = false;
   T* const* keep = nullptr;  // per row where to leave the logits: the element of the tile's first key
+  // Per row: no later tile can raise its maximum, so `keep` gets exp2(s - max) instead. Null: logits everywhere.
+  const bool* last = nullptr;
 };
 
 // The kernels of one SIMD target for one accumulation type. A panel is two vectors wide: K panels hold

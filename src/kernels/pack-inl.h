@@ -12,6 +12,9 @@
 
 #include "headlight/tensor.h"
 #include "hwy/highway.h"
+#if HWY_ARCH_X86
+#include "kernels/transpose_words-inl.h"
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace headlight::kernels::HWY_NAMESPACE {
@@ -169,9 +172,10 @@ HWY_INLINE void transpose_block(const double* in, Index in_stride, double* out, 
 }
 #endif
 
-// out[x * out_stride + j] = in[j * in_stride + x]
+// In blocks of 128-bit vectors.
 template <class T>
-HWY_ATTR void transpose(const T* in, Index in_stride, int rows, int columns, T* out, Index out_stride) {
+HWY_ATTR void transpose_narrow(const T* in, Index in_stride, int rows, int columns, T* out,
+                               Index out_stride) {
   int whole_rows = 0, whole_columns = 0;
 #if HWY_TARGET != HWY_SCALAR
   constexpr int kBlock = 16 / sizeof(T);
@@ -192,6 +196,33 @@ HWY_ATTR void transpose(const T* in, Index in_stride, int rows, int columns, T* 
     for (int x = j < whole_rows ? whole_columns : 0; x < columns; ++x)
       out[x * out_stride + j] = in[j * in_stride + x];
   }
+}
+
+// out[x * out_stride + j] = in[j * in_stride + x]
+template <class T>
+HWY_ATTR void transpose(const T* in, Index in_stride, int rows, int columns, T* out, Index out_stride) {
+  int wide_rows = 0, wide_columns = 0;
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (sizeof(T) == 4) {
+    wide_rows = rows / 16 * 16;
+    wide_columns = columns / 16 * 16;
+    for (int j = 0; j < wide_rows; j += 16) {
+      for (int x = 0; x < wide_columns; x += 16) {
+        __m512i block[16];
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; ++i) block[i] = _mm512_loadu_si512(in + (j + i) * in_stride + x);
+        transpose_words(block, reinterpret_cast<std::int32_t*>(out + x * out_stride + j), out_stride);
+      }
+    }
+  }
+#endif
+  const int rest = columns - wide_columns;
+  if (wide_rows > 0 && rest > 0)
+    transpose_narrow(in + wide_columns, in_stride, wide_rows, rest, out + wide_columns * out_stride,
+                     out_stride);
+  if (wide_rows < rows)
+    transpose_narrow(in + wide_rows * in_stride, in_stride, rows - wide_rows, columns, out + wide_rows,
+                     out_stride);
 }
 
 template <class T>

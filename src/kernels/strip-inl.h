@@ -36,13 +36,11 @@ struct StripArgs {
   const T* alpha;  // per row; null: c is not read
 };
 
-// c = a·b, or c = c·alpha + a·b with the product started from zero.
-template <class T, int kRows, int kVectors>
-HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
+// sum = a·b
+template <class T, int kRows, int kVectors, class V = hn::Vec<hn::ScalableTag<T>>>
+HWY_INLINE void accumulate(const StripArgs<T>& args, V (&sum)[kRows][kVectors]) {
   const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  V sum[kRows][kVectors];
   const T* row[kRows];
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) {
@@ -51,9 +49,7 @@ HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
     for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::Zero(d);
   }
   const T* b = args.b;
-  T* c = args.c;  // copies: a store through c must not alias args
-  const T* alpha = args.alpha;
-  const Index b_stride = args.b_stride, c_stride = args.c_stride, depth = args.depth;
+  const Index b_stride = args.b_stride, depth = args.depth;
 #pragma GCC unroll 4
   for (Index k = 0; k < depth; ++k, b += b_stride) {
     V panel[kVectors];
@@ -66,6 +62,18 @@ HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
       for (int v = 0; v < kVectors; ++v) sum[r][v] = hn::MulAdd(x, panel[v], sum[r][v]);
     }
   }
+}
+
+// c = a·b, or c = c·alpha + a·b with the product started from zero.
+template <class T, int kRows, int kVectors>
+HWY_NOINLINE HWY_ATTR void multiply(const StripArgs<T>& args) {
+  const hn::ScalableTag<T> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  T* c = args.c;  // copies: a store through c must not alias args
+  const T* alpha = args.alpha;
+  const Index c_stride = args.c_stride;
+  hn::Vec<decltype(d)> sum[kRows][kVectors];
+  accumulate<T, kRows, kVectors>(args, sum);
   if (alpha != nullptr) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {

@@ -24,6 +24,9 @@ std::vector<Case> long_cases() {
     list.push_back(c);
     c.q_len = 130, c.k_len = 2100, c.dim = c.value_dim = 24, c.visible = Visibility::causal();
     list.push_back(c);
+    Case many = c;  // whole units first, then blocks of the last ones
+    many.batch = 3, many.q_heads = many.kv_heads = 4, many.k_len = 300;
+    list.push_back(many);
     c.visible = Visibility::window(1500), c.sinks = true, c.kv_heads = 2, c.q_heads = 4, c.q_len = 7;
     list.push_back(c);
   }
