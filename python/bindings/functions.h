@@ -1,6 +1,6 @@
 // C++ functions as functions of Python: definition of parameters, and the call.
 //
-// A function is known by its type: a lambda without captures has one of its own, and Fixed<&function> is one for a pointer. Python
+// A function is known by its type: each lambda without captures has its own type, and Fixed<&function> is one for a pointer. Python
 // gives a C function its arguments and nothing else, so each such type has its own C function, call_of<F>, and its own record. Records live as long as the interpreter: extension modules are never unloaded.
 #pragma once
 
@@ -121,7 +121,7 @@ PyCFunction as_c_function() {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
-// What a parameter list may contain besides parameters.
+// What a parameter list may contain in addition to parameters.
 struct KeywordsOnly {};  // those after it need their name
 struct AnyKeyword {};
 

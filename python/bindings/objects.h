@@ -103,7 +103,7 @@ class Object : public Handle {
     Py_XINCREF(object.ptr());
     return Object(object.ptr());
   }
-  // What a function of Python's API returned: a reference of our own, or null for an error.
+  // What a function of Python's API returned: a new reference, or null for an error.
   static Object taken(PyObject* object) {
     if (object == nullptr) throw PythonError();
     return Object(object);

@@ -26,7 +26,7 @@ class Processes {
   virtual void divide_cores() = 0;
   // bench --dist; without a model its rows are left out. link: "1Gbit/1ms" to emulate, or empty.
   virtual void bench(const std::string& model, const std::string& link) = 0;
-  virtual void finish() = 0;  // in good order: all ranks call it
+  virtual void finish() = 0;  // collective, after a successful run
 };
 
 // Runs the program: alone, or as one of several processes when mpirun, mpiexec or srun has started it so. `body` returns

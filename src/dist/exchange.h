@@ -23,7 +23,7 @@ class HeadRanks {
   Shards q_shards, k_shards;  // of the places in the ring
 
   [[nodiscard]] int place() const { return ring == nullptr ? 0 : ring->rank(); }
-  // Rounds in which the rank with the most heads computes all of its own.
+  // Rounds that the rank with the most heads needs for all its heads.
   [[nodiscard]] Index rounds() const;
   // The heads that a rank computes in this round: of all rounds, key heads in runs whose sizes differ by at most one, with
   // the query heads that use them.

@@ -1,4 +1,4 @@
-// The tokenizer of opus-mt: two SentencePiece models and one vocabulary of their own.
+// The tokenizer of opus-mt: two SentencePiece models that share one vocabulary.
 #pragma once
 
 #include <memory>
