@@ -1,7 +1,8 @@
 // C++ functions as functions of Python: definition of parameters, and the call.
 //
-// A function is known by its type: each lambda without captures has its own type, and Fixed<&function> is one for a pointer. Python
-// gives a C function its arguments and nothing else, so each such type has its own C function, call_of<F>, and its own record. Records live as long as the interpreter: extension modules are never unloaded.
+// A function is known by its type: each lambda without captures has its own type, and Fixed<&function> is one for a
+// pointer. Python gives a C function its arguments and nothing else, so each such type has its own C function,
+// call_of<F>, and its own record. Records live as long as the interpreter: extension modules are never unloaded.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// What every file of the bindings shares: classes and functions of Python, and values that are read from Python with the library's own errors.
+// What every file of the bindings shares: classes and functions of Python, and values that are read from Python with
+// the library's own errors.
 #pragma once
 
 #include <optional>
