@@ -11,6 +11,7 @@
 #include "support/gguf_writer.h"
 #include "support/sanitizers.h"
 #include "support/temp_folder.h"
+#include "support/work_time.h"
 
 namespace headlight::io {
 namespace {

@@ -11,6 +11,7 @@
 #include "support/sanitizers.h"
 #include "support/shared_data.h"
 #include "support/temp_folder.h"
+#include "support/work_time.h"
 #include "text/train.h"
 
 namespace headlight::testing {

@@ -15,6 +15,7 @@
 #include "support/sanitizers.h"
 #include "support/shared_data.h"
 #include "support/temp_folder.h"
+#include "support/work_time.h"
 
 namespace headlight::models {
 namespace {

@@ -296,7 +296,7 @@ TEST_F(ServeApi, AStreamedContinuationHasTheRowsAndTokensOfFullRuns) {
     ASSERT_EQ(row.size(), all.size());
     EXPECT_EQ(std::memcmp(row.data(), all.data(), 4 * row.size()), 0) << n;
   }
-  if (lines.size() == 4) EXPECT_EQ(lines.back().text("end"), "length");
+  if (lines.size() == 4) { EXPECT_EQ(lines.back().text("end"), "length"); }
   // A client that has gone gets nothing more.
   int sent = 0;
   post(base + "/write", R"({"count": 3})").stream([&](std::string_view) { return ++sent < 1; });

@@ -1,8 +1,6 @@
 // Is this a sanitizer's build? Its allocator ends the program where ours reports an error.
 #pragma once
 
-#include <ctime>
-
 namespace headlight::testing {
 
 #if defined(__has_feature)
@@ -24,8 +22,6 @@ inline constexpr bool kThreadSanitizer = false;
 inline constexpr bool kSanitized = kAddressSanitizer || kThreadSanitizer;
 // How much longer than a second may take what is linear, and would take minutes if it were not.
 inline constexpr double kPatience = kSanitized ? 10 : 1;
-// Seconds of processor time that this process has used: what is compared with it, as the machine may be busy with others.
-inline double work_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // How often to repeat what is slow under a sanitizer, which looks at memory and threads: neither needs many digits.
 constexpr int repeats(int in_release) { return kSanitized ? (in_release + 9) / 10 : in_release; }

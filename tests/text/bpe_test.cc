@@ -5,6 +5,7 @@
 
 #include "support/random.h"
 #include "support/sanitizers.h"
+#include "support/work_time.h"
 #include "text/byte_characters.h"
 #include "text/train.h"
 #include "text/unicode.h"

@@ -6,6 +6,7 @@
 #include "support/errors.h"
 #include "support/random.h"
 #include "support/sanitizers.h"
+#include "support/work_time.h"
 
 namespace headlight::text {
 namespace {
