@@ -104,7 +104,13 @@ Outcome run_playground(const LabOptions& options) {
   }
   out.finding = fmt::format("{} of {} claims of the playground hold for every one of {} seed{}.", held,
                             all.size(), seeds, seeds == 1 ? "" : "s");
-  out.text = table_text({"preset", "setting", "right, %", "range", "90 % at step", "holds"}, rows);
+  out.text = with_note(table_text({"preset", "setting", "right, %", "range", "90 % at step", "holds"}, rows),
+                       "right: correct answers on unseen cases at the end, mean and standard deviation over "
+                       "the seeds; range: the "
+                       "same, smallest to largest. 90 % at step: mean of the first steps with 90 % right, "
+                       "with the number of seeds "
+                       "that got there. holds: seeds for which the claim holds.",
+                       options.width);
   out.json = json_of(all);
   return out;
 }

@@ -74,6 +74,12 @@ std::string to_json(const BenchReport& report) {
 
 namespace {
 
+constexpr const char* kBucketColumns =
+    "\n% of limit: share of the FMA peak; of the memory bandwidth for decoding. × unfused: time of two BLAS\n"
+    "products and a softmax, divided by this time.\n";
+constexpr const char* kMemoryColumns =
+    "\ngrows by: increase of resident memory, tensors included. stays below: the documented limit.\n";
+
 std::string bucket_table(const BenchReport& report) {
   const bool targets = report.target_peaks.size() > 1;
   const auto target_cell = [&](std::string_view text) {
@@ -112,9 +118,9 @@ std::string memory_table(const BenchReport& report) {
 
 std::string to_table(const BenchReport& report) {
   std::string text;
-  if (!report.buckets.empty()) text += bucket_table(report);
+  if (!report.buckets.empty()) text += bucket_table(report) + kBucketColumns;
   if (!report.buckets.empty() && !report.memory.empty()) text += "\n";
-  if (!report.memory.empty()) text += memory_table(report);
+  if (!report.memory.empty()) text += memory_table(report) + kMemoryColumns;
   return text;
 }
 

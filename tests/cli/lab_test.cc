@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "draw/text.h"
 #include "support/places.h"
 #include "support/small_models.h"
 #include "support/subprocess.h"
@@ -98,6 +99,8 @@ TEST(Lab, ListsRunsAndRefuses) {
   const Finished list = run_program({"lab"});
   EXPECT_EQ(list.code, 0);
   EXPECT_THAT(list.out, HasSubstr("  errata        Wrong numbers in tutorials"));
+  std::istringstream lines(list.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(draw::display_width(line), 80) << line;
   EXPECT_THAT(run_program({"lab", "errata"}).out, HasSubstr("   theirs  0.21 0.11 0.01 0.47 (sum 0.80)"));
   const Finished unknown = run_program({"lab", "nothing"});
   EXPECT_EQ(unknown.code, 2);

@@ -233,7 +233,7 @@ TEST(ToySession, RunsToItsEndAndKeepsFrames) {
   const int next = session.start(kSmall);
   (void)wait_until(session, next, [](const ToyRecord& r) { return r.is_over(); });
   EXPECT_EQ(session.runs().size(), 2U);
-  EXPECT_THAT(message_of([&] { (void)session.without(id, {{0, 0}}); }), HasSubstr("its model is gone"));
+  EXPECT_THAT(message_of([&] { (void)session.without(id, {{0, 0}}); }), HasSubstr("its model was dropped"));
   const int third = session.start(kSmall);
   (void)wait_until(session, third, [](const ToyRecord& r) { return r.is_over(); });
   EXPECT_EQ(session.runs().size(), 3U);

@@ -37,9 +37,12 @@ struct LabSettings {
   JsonTarget json;
 };
 
+constexpr int kListWidth = 80, kNames = 16;  // columns of the list, and of its names
+
 void list_experiments() {
   std::string text = "Experiments: headlight lab NAME\n\n";
-  for (const lab::Experiment& e : lab::experiments()) text += fmt::format("  {:<14}{}\n", e.name, e.what);
+  for (const lab::Experiment& e : lab::experiments())
+    text += fmt::format("  {:<14}{}\n", e.name, draw::wrapped(e.what, kListWidth, kNames));
   print(text);
 }
 
