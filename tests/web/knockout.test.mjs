@@ -1,7 +1,7 @@
 // Heads and links knocked out, one head after the other, and all of them once.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cellPoint, field, folder, inPage, open, pixels, program, PROGRAM, settled, soon } from './pages.mjs';
+import { cellPoint, field, folder, inPage, open, patience, pixels, program, PROGRAM, settled, soon } from './pages.mjs';
 
 const text = 'the cat sat on the mat because it was too tired';
 const at = (model, more = '') => `m=${model}&t=${encodeURIComponent(text)}${more}`;
@@ -147,7 +147,7 @@ export default {
     assert.equal(asked, 3, 'nothing is asked after the stop');
     await page.unroute('**/sweep');
     await page.click('[data-test=sweep]');
-    await page.waitForSelector('[data-test=sweep-line]:not(:has(progress))', { timeout: 300000 });
+    await page.waitForSelector('[data-test=sweep-line]:not(:has(progress))', { timeout: 6 * patience });
     // Sorted, the first head is the one that the program finds.
     await page.selectOption('[data-test=order]', 'effect');
     const swept = JSON.parse(program('ablate', text, '--model', 'many', '--sweep', '--position', '@7', '--json'));

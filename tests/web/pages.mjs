@@ -8,7 +8,7 @@ import { join } from 'node:path';
 export const { MODULES, PROGRAM, WORK, BROWSER, SOURCE, PAGE, NUMBERS } = process.env;
 // Milliseconds that a check may take to come true: many, since machines are slow and busy; PATIENCE is shorter where tests
 // are expected to fail.
-const patience = Number(process.env.PATIENCE ?? 45000);
+export const patience = Number(process.env.PATIENCE ?? 45000);
 export const require = createRequire(join(MODULES, 'x.js'));
 const { chromium } = require('playwright-core');
 

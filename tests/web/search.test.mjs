@@ -1,7 +1,7 @@
 // Names of heads, and finding one: by a link, by its number, by what it does.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { field, inPage, open, program, serve, soon, SOURCE } from './pages.mjs';
+import { field, inPage, open, patience, program, serve, soon, SOURCE } from './pages.mjs';
 
 const text = 'the cat sat on the mat because it was too tired';
 const at = (model, more = '') => `m=${model}&t=${encodeURIComponent(text)}${more}`;
@@ -73,7 +73,7 @@ export default {
     const page = await open({ server, at: `t=${encodeURIComponent(text)}&h=0.0&q=2` });
     const said = JSON.parse(program('heads', text, '--model', join(SOURCE, 'models/headlight-en'), '--json')).heads;
     await page.click('[data-test=label]');
-    await page.waitForSelector('[data-test=labels]', { timeout: 300000 });
+    await page.waitForSelector('[data-test=labels]', { timeout: 6 * patience });
     // One label of each kind, by its score.
     const best = said.find((h) => h.battery.labels.includes('previous')) ?? said[0];
     await search(page, `${best.layer}.${best.head}`);
