@@ -204,7 +204,9 @@ void run(const TrainSettings& s) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   conclude(display, run, ending, seconds);
   if (!options.follows) output.write(json(run, ending, seconds));
-  if (ending == train::Ending::signal) throw Stopped{stop};
+  if (ending != train::Ending::signal) return;
+  meet_ranks();  // the first one to leave ends the others, and rank 0 has a checkpoint to write
+  throw Stopped{stop};
 }
 
 void add_files(CLI::App& command, const std::string& name, std::vector<std::string>& files,
