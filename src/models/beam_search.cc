@@ -2,7 +2,6 @@
 // those among the first `beams` that end it are its hypotheses, the best `beams` others are continued.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
 #include "core/call_scope.h"
@@ -210,17 +209,6 @@ class Search {
     next_.resize(static_cast<std::size_t>(used));
   }
 
-  // Would the best open text be among the finished ones, if it ended at its present length?
-  [[nodiscard]] bool may_improve(const Sentence& sentence, const Candidate& best) const {
-    std::vector<double> scores;
-    for (const Hypothesis& h : sentence.finished) scores.push_back(h.score - h.penalty);
-    const auto worst = scores.begin() + (options_.beams - 1);
-    std::nth_element(scores.begin(), worst, scores.end(), std::greater<>());
-    const std::size_t length = sentence.beams[static_cast<std::size_t>(best.beam)].tokens.size() + 1;
-    return (best.score - best.penalty) / std::pow(static_cast<double>(length), options_.length_penalty) >
-           *worst;
-  }
-
   // Every beam ends here, whatever the probability of that.
   void end_all(Sentence& sentence) const {
     for (std::size_t b = 0; b < sentence.beams.size(); ++b) {
@@ -243,9 +231,7 @@ class Search {
       if ((end || last) && static_cast<Index>(rank) < options_.beams) finish(sentence, c, end);
       if (!end && static_cast<Index>(going.size()) < options_.beams) going.push_back(c);
     }
-    sentence.done = last || going.empty() ||
-                    (static_cast<Index>(sentence.finished.size()) >= options_.beams &&
-                     !(facts_.rules.searches_on && may_improve(sentence, going.front())));
+    sentence.done = last || static_cast<Index>(sentence.finished.size()) >= options_.beams || going.empty();
     if (!sentence.done) move_on(sentence, going);
   }
 

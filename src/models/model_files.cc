@@ -47,7 +47,6 @@ WritingRules writing_rules(const io::Json& json, const TransformerConfig& config
       rules.never.push_back(static_cast<std::int32_t>(token));
     }
   }
-  rules.searches_on = !json.boolean_or("early_stopping", false);
   rules.renormalized = json.boolean_or("renormalize_logits", false);
   const std::vector<std::int32_t> end = tokens_of(json, "forced_eos_token_id");
   rules.forced_end = !end.empty() && config.is_end(end.front());

@@ -69,7 +69,6 @@ struct HeadConfig {
 struct WritingRules {
   std::vector<std::int32_t> never = {};  // bad_words_ids: tokens that are not written
   bool renormalized = false;             // renormalize_logits: probabilities are those without these tokens
-  bool searches_on = false;              // early_stopping is not true: until no open text can become better
   bool forced_end = false;               // forced_eos_token_id: the last token of the longest text is its end
   bool operator==(const WritingRules&) const = default;
 };
