@@ -197,6 +197,8 @@ HWY_INLINE IntegerSumsVec add_products(CodesVec codes, const std::int8_t* x, Int
 // Sums of a row of w with a row of x. Four chains, so that one addition need not wait for the last.
 inline constexpr int kChains = 4;
 struct RowSums {
+  // An implicit one is not compiled for the target, and NEON's vectors have one to inline.
+  HWY_INLINE RowSums() {}
   BlockSumsVec of[kChains];
 };
 
