@@ -8,7 +8,8 @@
 namespace headlight::nn {
 namespace {
 
-constexpr Index kUnit = 16;  // columns that stay together
+constexpr Index kLeastBytes = Index{1} << 15;  // less is computed sooner than sent
+constexpr Index kUnit = 16;                    // columns that stay together
 
 // For every row, the columns of one rank in all factors, end to end.
 template <class Copy>
@@ -24,7 +25,7 @@ void each_run(std::span<const Factor> shared, Index rows, int rank, int size, co
 
 bool is_shared(const Team& team, const Factor& f, Index depth) {
   const Index bytes = f.w.step * (f.layout == WeightLayout::out_in ? f.columns() : depth);
-  return bytes >= least_shared_bytes && f.columns() >= kUnit * team.size();
+  return bytes >= kLeastBytes && f.columns() >= kUnit * team.size();
 }
 
 Range share_of(Index columns, int rank, int size) {

@@ -16,9 +16,6 @@ using MultiplyHere = std::function<void(std::span<const Factor>)>;
 void multiply_in_team(Team& team, Index rows, Index depth, std::span<const Factor> factors,
                       const MultiplyHere& multiply);
 
-// Smaller matrices are computed sooner than sent. Tests set 0.
-inline constinit Index least_shared_bytes = Index{1} << 15;
-
 // For those who divide products in another way.
 [[nodiscard]] bool is_shared(const Team& team, const Factor& factor, Index depth);
 [[nodiscard]] Range share_of(Index columns, int rank, int size);  // columns of a factor that a rank computes
