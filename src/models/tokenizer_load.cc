@@ -211,7 +211,7 @@ std::optional<Tokenizer> try_file(const TokenizerFile& file, const io::Folder& f
   }
   if (!folder.has(name)) return std::nullopt;
   if (!file.companion.empty() && !folder.has(std::string(file.companion))) {
-    why_not = concat("has ", name, " without ", file.companion);
+    if (why_not.empty()) why_not = concat("has ", name, " without ", file.companion);
     return std::nullopt;
   }
   return file.load(folder, name, why_not);

@@ -41,7 +41,7 @@ TEST(ConvertCommand, KeepsChatTemplatesAndPooling) {
   std::ofstream(model + "/1_Pooling/config.json") << R"({"pooling_mode_cls_token": true})";
   const Finished done = run_program({"convert", model, "-o", out, "--dtype", "f16"});
   ASSERT_EQ(done.code, 0) << done.err;
-  EXPECT_THAT(done.out, HasSubstr("1_Pooling/config.json"));
+  EXPECT_TRUE(std::filesystem::exists(out + "/1_Pooling/config.json")) << done.out;
   EXPECT_TRUE(std::filesystem::exists(out + "/chat_template.jinja"));
   EXPECT_THAT(run_program({"embed", "--model", out, "the cat", "--json"}).out, HasSubstr("\"first\""));
 }
