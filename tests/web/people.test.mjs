@@ -229,9 +229,20 @@ export default {
     await runText(page, text);
     await inPage(page, (t) => document.querySelector('#text').value === t, text);
     await soon.equal(() => field(page, 'h'), '0.0');
+    await ready(page);
     await page.goForward();
     await runText(page, 'the cat sat');
     await inPage(page, () => document.querySelector('#text').value === 'the cat sat');
+    await ready(page);
+    // Back, and forward before the answer: it comes too late.
+    const answers = await held(page);
+    await page.goBack();
+    await soon.equal(() => answers.length, 1);
+    await page.goForward();
+    await inPage(page, () => document.querySelector('#text').value === 'the cat sat');
+    answers[0].give();
+    await page.waitForTimeout(500);
+    assert.equal(await field(page, 't'), 'the cat sat');
   },
 
   async 'A key held down: hundreds of heads later the address is that of the head in sight'() {

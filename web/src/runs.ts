@@ -371,6 +371,12 @@ async function applyAddress(a: Address): Promise<void> {
   const info = run.value;
   applyLooks(a);
   if (info && isOfRun(a, info)) {
+    // Back and forward at once: what Back asked for is not wanted any more.
+    if (running && !streaming.value) {
+      running.aborter.abort();
+      queued = running = wantedModel.value = null;
+      busy.value = false;
+    }
     text.value = info.text;
     second.value = info.second;
     if (a.part && a.part !== part.value && info.parts.some((p) => p.part === a.part)) return setPart(a.part, a);
