@@ -68,7 +68,7 @@ Batch batch(bool source) {
   b.targets = some_tokens({46}).ids;
   return b;
 }
-constexpr LearnOptions kLearn{.scale = 0.01, .label_smoothing = 0.1, .dropout_seed = 5};
+const LearnOptions kLearn{.scale = 0.01, .label_smoothing = 0.1, .dropout_seed = 5};
 
 void call_decoder(Context& ctx, DType, Bits& bits) {
   for (const TransformerConfig& config : {gpt_config(sizes()), llama_config(sizes())}) {
