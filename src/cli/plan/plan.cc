@@ -238,7 +238,7 @@ void add_plan(CLI::App& program) {
                 "[--context N] "
                 "[--sequence N]",
        .examples = "  headlight plan --model big.gguf --ranks 1,2,4,8 --link 10Gbit/50us\n"
-                   "  headlight plan --shape llama-8b --ranks 1,8,64,1024 --sequence 1000000 --svg plan.svg\n"
+                   "  headlight plan --shape llama-8b --ranks 1,8,64,1024 --sequence 1000000\n"
                    "\n"
                    "  docs/scaling.md has the formulas.\n"
                    "  mpirun -n 2 headlight bench --dist compares them with measurements.\n"});
