@@ -130,7 +130,7 @@ TEST(StoredModel, OddPlacesAreCopied) {
 
 TEST(RandomModel, RefusesWhatItDoesNotKnow) {
   expect_error([] { (void)known_shape("llama-2b"); }, ErrorKind::usage, "model.shape",
-               "choose one of llama-1b, gpt2-small, tiny");
+               "choose one of llama-1b, llama-8b, llama-70b, gpt2-small, tiny");
   const TempFolder temp;
   expect_error([&] { write_random_model(temp.path("m"), known_shape("tiny"), StoredType::q8_0); },
                ErrorKind::usage, "model.shape", "q8_0 is for .gguf files");
