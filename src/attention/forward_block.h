@@ -85,7 +85,7 @@ class ForwardBlock {
     kernels::AbsorbOptions<T> how{.fresh = true, .careful = careful};
     T* rows[kBlockRows];
     bool last[kBlockRows];
-    if (keeps_exponentials(block, careful)) how.last = last;
+    if (keep != nullptr && keeps_exponentials(block, careful)) how.last = last;
     block.for_each_tile(range, source, space, [&](const kernels::Tile<T>& tile) {
       if (keep != nullptr) {
         for (int r = 0; r < block.rows; ++r) {
